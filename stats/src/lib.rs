@@ -1,0 +1,22 @@
+//! What happened: histograms, counters, windows and their merge. Pure: no clock, no I/O, no randomness.
+//!
+//! A worker records into [`Row`]s. Once a second the rows of an agent travel as one [`Window`]; a [`Series`] merges the
+//! windows of a whole fleet by second and step. Percentiles are only ever read off a merged [`Histogram`], never
+//! averaged.
+
+mod counters;
+mod errors;
+mod histogram;
+mod row;
+mod series;
+mod window;
+
+pub use counters::{Counters, ErrorCounts, Statuses};
+pub use errors::{ErrorKind, Phase};
+pub use histogram::{Count, DecodeError, HIGHEST_NS, Histogram, LOWEST_NS, PERCENTILES, Total};
+pub use row::{Part, Row, RowKey, SealedHistogram, SealedRow, StepId, TotalRow};
+pub use series::{MergedSecond, Series};
+pub use window::{Iterations, Second, Window};
+
+/// Nanoseconds in a second: run times are in nanoseconds, windows are numbered in seconds.
+pub const SECOND_NS: u64 = 1_000_000_000;

@@ -1,0 +1,219 @@
+//! The merged results of a run: by second and step, and in all.
+//!
+//! The latest seconds stay open for cheap merging; older ones are sealed into kilobytes, and opened again when a late
+//! row adds to them. Totals are kept beside them, so they never depend on how long the seconds are kept.
+
+use std::collections::BTreeMap;
+
+use crate::{DecodeError, Iterations, Part, Row, RowKey, SealedRow, Second, StepId, TotalRow, Window};
+
+/// Seconds that stay open below the newest one; the span of the short-term figures fits in it.
+const OPEN_SECONDS: u32 = 8;
+
+#[derive(Clone, Debug)]
+enum Cell {
+    Open(Box<Row>),
+    Sealed(Box<SealedRow>),
+}
+
+impl Cell {
+    fn open(&self) -> Result<Row, DecodeError> {
+        match self {
+            Self::Open(row) => Ok((**row).clone()),
+            Self::Sealed(sealed) => sealed.open(),
+        }
+    }
+}
+
+/// All results of one run, merged over agents.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    rows: BTreeMap<RowKey, Cell>,
+    seconds: BTreeMap<u32, Second>,
+    totals: BTreeMap<(Part, StepId), TotalRow>,
+    iterations: Iterations,
+    newest_s: u32,
+}
+
+/// One second of a run, merged over agents and steps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MergedSecond {
+    /// Scalars of the fleet.
+    pub scalars: Second,
+    /// All steps together.
+    pub row: Row,
+}
+
+impl Series {
+    /// Adds a window. A repeated window must be kept out by the caller: adding is not idempotent.
+    ///
+    /// # Errors
+    /// Only where a sealed second cannot be opened again, which means damaged memory.
+    pub fn add(&mut self, window: &Window) -> Result<(), DecodeError> {
+        for (key, row) in &window.rows {
+            self.add_row(*key, row)?;
+        }
+        for (second, scalars) in &window.seconds {
+            self.seconds.entry(*second).or_default().merge(scalars);
+        }
+        let iterations = window.iterations();
+        self.iterations.started += iterations.started;
+        self.iterations.finished += iterations.finished;
+        self.iterations.missed += iterations.missed;
+        self.seal_old();
+        Ok(())
+    }
+
+    fn add_row(&mut self, key: RowKey, row: &Row) -> Result<(), DecodeError> {
+        self.totals.entry((key.part, key.step)).or_default().add(row);
+        self.newest_s = self.newest_s.max(key.to_s.saturating_sub(1));
+        match self.rows.get_mut(&key) {
+            Some(Cell::Open(mine)) => mine.merge(row),
+            Some(cell @ Cell::Sealed(_)) => {
+                let mut mine = cell.open()?;
+                mine.merge(row);
+                *cell = Cell::Open(Box::new(mine));
+            }
+            None => {
+                self.rows.insert(key, Cell::Open(Box::new(row.clone())));
+            }
+        }
+        Ok(())
+    }
+
+    fn seal_old(&mut self) {
+        let bound = self.newest_s.saturating_sub(OPEN_SECONDS);
+        for (_, cell) in self.rows.iter_mut().take_while(|(key, _)| key.from_s < bound) {
+            if let Cell::Open(row) = cell {
+                *cell = Cell::Sealed(Box::new(row.seal()));
+            }
+        }
+    }
+
+    /// The measured totals by step.
+    pub fn totals(&self) -> impl Iterator<Item = (StepId, &TotalRow)> {
+        self.totals
+            .iter()
+            .filter(|((part, _), _)| *part == Part::Measured)
+            .map(|((_, step), row)| (*step, row))
+    }
+
+    /// The measured totals of all steps together.
+    #[must_use]
+    pub fn whole(&self) -> TotalRow {
+        let mut whole = TotalRow::default();
+        for (_, row) in self.totals() {
+            whole.merge(row);
+        }
+        whole
+    }
+
+    /// Iterations in all.
+    #[must_use]
+    pub fn iterations(&self) -> Iterations {
+        self.iterations
+    }
+
+    /// The seconds that anything is known of: from 0 to this, exclusive.
+    #[must_use]
+    pub fn end_s(&self) -> u32 {
+        let scalars = self.seconds.last_key_value().map_or(0, |(second, _)| second + 1);
+        scalars.max(self.rows.keys().map(|key| key.to_s).max().unwrap_or(0))
+    }
+
+    /// One second, merged over steps; zeros where nothing happened.
+    ///
+    /// # Errors
+    /// See [`Self::add`].
+    pub fn second(&self, second: u32) -> Result<MergedSecond, DecodeError> {
+        let mut merged = MergedSecond {
+            scalars: self.seconds.get(&second).copied().unwrap_or_default(),
+            row: Row::default(),
+        };
+        for (_, cell) in self.rows_between(second, second + 1) {
+            merged.row.merge(&cell.open()?);
+        }
+        Ok(merged)
+    }
+
+    /// The measured results of all steps from second `from_s` to `to_s` (exclusive), merged.
+    ///
+    /// # Errors
+    /// See [`Self::add`].
+    pub fn span(&self, from_s: u32, to_s: u32) -> Result<TotalRow, DecodeError> {
+        let mut total = TotalRow::default();
+        for (key, cell) in self.rows_between(from_s, to_s) {
+            if key.part == Part::Measured {
+                total.add(&cell.open()?);
+            }
+        }
+        Ok(total)
+    }
+
+    /// Rows that lie wholly within the span.
+    fn rows_between(&self, from_s: u32, to_s: u32) -> impl Iterator<Item = (&RowKey, &Cell)> {
+        let from = RowKey { from_s, to_s: 0, step: 0, part: Part::Warmup };
+        self.rows
+            .range(from..)
+            .take_while(move |(key, _)| key.from_s < to_s)
+            .filter(move |(key, _)| key.to_s <= to_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Counters;
+
+    fn window(second: u32, step: StepId, latencies_ms: &[u64]) -> Window {
+        let mut row = Row::default();
+        for ms in latencies_ms {
+            row.counters.ok += 1;
+            row.counters.started += 1;
+            row.latency.record(ms * 1_000_000);
+        }
+        let iterations = Iterations { started: row.counters.ok, ..Iterations::default() };
+        Window {
+            rows: BTreeMap::from([(RowKey::second(second, step), row)]),
+            seconds: BTreeMap::from([(second, Second { iterations, ..Second::default() })]),
+            watermark_s: second + 1,
+            latest_ns: 0,
+        }
+    }
+
+    #[test]
+    fn case_06_percentiles_of_two_agents_are_of_the_merged_values() {
+        let mut series = Series::default();
+        series.add(&window(0, 0, &[10; 900])).unwrap();
+        series.add(&window(0, 1, &[1000; 100])).unwrap();
+        let whole = series.whole();
+        assert_eq!(whole.counters.ok, 1000);
+        assert_eq!(whole.latency.percentile_ns(50.0).map(|ns| ns / 1_000_000), Some(10));
+        for percent in [95.0, 99.0, 100.0] {
+            assert_eq!(whole.latency.percentile_ns(percent).map(|ns| ns / 1_000_000), Some(1000));
+        }
+    }
+
+    #[test]
+    fn late_rows_add_to_sealed_seconds() {
+        let mut series = Series::default();
+        for second in 0..60 {
+            series.add(&window(second, 0, &[u64::from(second) + 1])).unwrap();
+        }
+        assert!(matches!(series.rows.get(&RowKey::second(3, 0)), Some(Cell::Sealed(_))));
+        series.add(&window(3, 0, &[500])).unwrap();
+        let third = series.second(3).unwrap();
+        assert_eq!((third.row.counters.ok, third.row.latency.max_ns()), (2, Some(500_000_000)));
+        assert_eq!(series.whole().counters.ok, 61);
+        assert_eq!(series.iterations().started, 61);
+        assert_eq!(series.span(0, 60).unwrap().counters, series.whole().counters);
+        assert_eq!(series.span(10, 20).unwrap().counters.ok, 10);
+    }
+
+    #[test]
+    fn a_second_without_traffic_is_zeros() {
+        let series = Series::default();
+        assert_eq!(series.second(5).unwrap(), MergedSecond::default());
+        assert_eq!(series.whole().counters, Counters::default());
+    }
+}

@@ -1,0 +1,78 @@
+//! What an agent reports of about one second: rows by step, scalars of the whole agent, and how far it is complete.
+
+use std::collections::BTreeMap;
+
+use crate::{Row, RowKey};
+
+/// Counts of iterations. Over a whole run `planned = started + missed + unknown`; only the coordinator knows the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Iterations {
+    /// Iterations taken up by a user.
+    pub started: u64,
+    /// Iterations that came to their end, whatever the outcome of their requests.
+    pub finished: u64,
+    /// Iterations that were due and not sent by anybody.
+    pub missed: u64,
+}
+
+/// Scalars of one agent (or, merged, of the fleet) in one second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Second {
+    /// Iterations started, finished and missed in this second.
+    pub iterations: Iterations,
+    /// Users there are.
+    pub users: u32,
+    /// Requests in flight at the end of the second.
+    pub in_flight: u32,
+    /// Connections open at the end of the second.
+    pub connections: u32,
+}
+
+impl Second {
+    /// Adds the same second of another worker or agent.
+    pub fn merge(&mut self, other: &Self) {
+        self.iterations.started += other.iterations.started;
+        self.iterations.finished += other.iterations.finished;
+        self.iterations.missed += other.iterations.missed;
+        self.users += other.users;
+        self.in_flight += other.in_flight;
+        self.connections += other.connections;
+    }
+}
+
+/// One report of results. It may add to earlier seconds; once sent it is never altered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Window {
+    /// Results by span, step and part.
+    pub rows: BTreeMap<RowKey, Row>,
+    /// Scalars by second.
+    pub seconds: BTreeMap<u32, Second>,
+    /// Every second before this one is complete as far as this reporter is concerned.
+    pub watermark_s: u32,
+    /// Run time of the latest completion, in nanoseconds; 0 without any. The length of a counted run comes from it.
+    pub latest_ns: u64,
+}
+
+impl Window {
+    /// Adds what another reporter of the same agent says. The watermark becomes the lower of the two.
+    pub fn merge(&mut self, other: &Self) {
+        for (key, row) in &other.rows {
+            self.rows.entry(*key).or_default().merge(row);
+        }
+        for (second, scalars) in &other.seconds {
+            self.seconds.entry(*second).or_default().merge(scalars);
+        }
+        self.watermark_s = self.watermark_s.min(other.watermark_s);
+        self.latest_ns = self.latest_ns.max(other.latest_ns);
+    }
+
+    /// Iterations started in this window, in all its seconds.
+    #[must_use]
+    pub fn iterations(&self) -> Iterations {
+        let mut sum = Second::default();
+        for second in self.seconds.values() {
+            sum.merge(second);
+        }
+        sum.iterations
+    }
+}
