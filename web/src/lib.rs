@@ -1,0 +1,32 @@
+//! The pages: view structs (strings and numbers), their templates, and the assets a browser loads.
+//!
+//! Knows no domain type and does no I/O. The coordinator fills a page's public fields and calls `render`; what
+//! it sends down a run's event stream is made of the types in [`stream`], which [`RunPage`] takes as well, so
+//! that a page rendered by the server and a page brought up to date by the script say the same.
+
+mod agents;
+mod assets;
+mod chart;
+mod format;
+mod home;
+mod message;
+mod parts;
+mod run;
+mod said;
+pub mod stream;
+mod table;
+mod view;
+
+pub use agents::{Agent, AgentsPage, RunLink};
+pub use askama::Error as RenderError;
+pub use assets::{ASSET_CACHE_CONTROL, Asset, CONTENT_SECURITY_POLICY, assets};
+pub use home::{Fault, HomePage, NewRun, RunRow, Sample};
+pub use message::MessagePage;
+pub use run::RunPage;
+
+#[cfg(test)]
+mod agreement_tests;
+#[cfg(test)]
+mod pages_tests;
+#[cfg(test)]
+mod samples;

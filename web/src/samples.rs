@@ -1,0 +1,172 @@
+//! Runs that tests render: a full one, an empty one, one with hostile names everywhere, one over a long time.
+
+use std::collections::BTreeMap;
+
+use crate::RunPage;
+use crate::stream::{
+    AgentShare, ErrorCount, LogLine, Percentiles, Recent, Snapshot, StatusCount, StepTotals, Tick, Totals,
+};
+
+pub(crate) const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'&</script>";
+
+pub(crate) fn percentiles(p50: f64) -> Percentiles {
+    let [p90, p95, p99, p99_9, max] = [1.5, 2.0, 4.0, 8.0, 16.5].map(|times| Some(p50 * times));
+    Percentiles { p50: Some(p50), p90, p95, p99, p99_9, max }
+}
+
+pub(crate) fn tick(second: u64, ok: u64, failed: u64) -> Tick {
+    Tick {
+        second,
+        elapsed_s: second as f64 + 1.25,
+        started: ok + failed,
+        ok,
+        failed,
+        in_flight: 50,
+        connections: 48,
+        bytes_received: ok * 220,
+        latency_ms: if ok > 0 { percentiles(1.25 + second as f64) } else { Percentiles::default() },
+        errors: BTreeMap::from([("connect_refused".to_owned(), failed), ("status".to_owned(), second % 2)]),
+        complete: true,
+        ..Tick::default()
+    }
+}
+
+fn agent(name: &str) -> AgentShare {
+    AgentShare {
+        name: name.to_owned(),
+        state: "running".to_owned(),
+        ok: true,
+        version: "0.1.0".to_owned(),
+        cores: 8,
+        users: 25,
+        granted: 600,
+        started: 479,
+        unknown: 42,
+        offset_ms: Some(-0.231),
+        round_trip_ms: Some(0.182),
+        last_seen_s: Some(0.4),
+    }
+}
+
+/// Every field has a value, so that no dash may show.
+pub(crate) fn full() -> RunPage {
+    let latency_ms = percentiles(1.25);
+    let run = Snapshot {
+        state: "running".to_owned(),
+        sentence: "Running with 2 agents.".to_owned(),
+        elapsed_s: 12.4,
+        planned_s: Some(30.0),
+        planned_requests: Some(1000),
+        whole: Totals {
+            started: 958,
+            ok: 900,
+            failed: 41,
+            cancelled: 10,
+            unknown: 42,
+            unresolved: 3,
+            rate: 77.4,
+            error_rate: Some(0.0436),
+            latency_ms,
+            ..Totals::default()
+        },
+        last5: Recent { rate: 80.2, error_rate: Some(0.000_004), latency_ms: percentiles(0.057) },
+        steps: vec![StepTotals {
+            name: "list".to_owned(),
+            started: 958,
+            ok: 900,
+            failed: 41,
+            rate: 77.4,
+            latency_ms,
+        }],
+        errors: vec![ErrorCount {
+            kind: "connect_refused".to_owned(),
+            phase: "connect".to_owned(),
+            count: 41,
+            first_s: 0,
+            last_s: 4,
+        }],
+        statuses: vec![StatusCount { status: 200, count: 900 }],
+        agents: vec![agent("a"), agent("b")],
+        ..Snapshot::default()
+    };
+    RunPage {
+        id: "r-1".to_owned(),
+        name: "checkout".to_owned(),
+        target: "http://127.0.0.1:8080/".to_owned(),
+        load: "50 users closed".to_owned(),
+        started_at: "2026-01-14T09:32:11.123Z".to_owned(),
+        note: "a note".to_owned(),
+        plan: "target: http://127.0.0.1:8080/".to_owned(),
+        run,
+        ticks: vec![tick(0, 500, 0), tick(1, 300, 12), tick(2, 100, 29)],
+        log: vec![LogLine { at_s: 2.5, text: "agent b answers late".to_owned(), level: "warn".to_owned() }],
+    }
+}
+
+/// Over, one agent lost, the books balanced.
+pub(crate) fn over() -> RunPage {
+    let mut page = full();
+    page.run.state = "finished".to_owned();
+    page.run.over = true;
+    page.run.verdict = Some("passed".to_owned());
+    page.run.incomplete = true;
+    page.run.whole.cancelled = 14;
+    page.run.agents[1].ok = false;
+    page
+}
+
+/// Nothing has happened yet.
+pub(crate) fn empty() -> RunPage {
+    let run = Snapshot { state: "gathering".to_owned(), ..Snapshot::default() };
+    RunPage { id: "r-0".to_owned(), name: "empty".to_owned(), run, ..RunPage::default() }
+}
+
+/// Every request failed, numbers that no division can give, a second not yet complete.
+pub(crate) fn nothing_succeeded() -> RunPage {
+    let mut page = full();
+    page.run.verdict = Some("invalid".to_owned());
+    page.run.whole = Totals { started: 10, failed: 10, rate: f64::NAN, ..Totals::default() };
+    page.run.last5 = Recent { rate: f64::INFINITY, error_rate: Some(1.0), ..Recent::default() };
+    page.ticks = vec![tick(0, 0, 10), Tick { complete: false, ..tick(1, 0, 0) }];
+    page
+}
+
+/// Markup wherever a name can be.
+pub(crate) fn hostile() -> RunPage {
+    let mut page = full();
+    let name = HOSTILE.to_owned();
+    page.id.clone_from(&name);
+    page.name.clone_from(&name);
+    page.target.clone_from(&name);
+    page.load.clone_from(&name);
+    page.note.clone_from(&name);
+    page.plan.clone_from(&name);
+    page.started_at.clone_from(&name);
+    page.run.sentence.clone_from(&name);
+    page.run.verdict = Some(name.clone());
+    page.run.state.clone_from(&name);
+    page.run.steps[0].name.clone_from(&name);
+    page.run.errors[0].kind.clone_from(&name);
+    page.run.errors[0].phase.clone_from(&name);
+    page.run.agents[0].name.clone_from(&name);
+    page.run.agents[0].state.clone_from(&name);
+    page.run.agents[0].version.clone_from(&name);
+    page.ticks[1].errors.insert(name.clone(), 40);
+    page.log[0].text.clone_from(&name);
+    page.log[0].level = name;
+    page
+}
+
+/// More seconds than a table lists.
+pub(crate) fn long() -> RunPage {
+    let mut page = full();
+    page.ticks = (0..700).map(|second| tick(second, 500 + second % 7, second % 3)).collect();
+    page.run.elapsed_s = 4000.0;
+    page.run.planned_s = Some(7265.0);
+    page.run.planned_requests = None;
+    page
+}
+
+pub(crate) fn all() -> Vec<RunPage> {
+    vec![full(), over(), empty(), nothing_succeeded(), hostile(), long()]
+}
