@@ -1,0 +1,15 @@
+//! What should happen: the plan and its parser, grants, the vocabulary between decider and doer, the verdict. Pure.
+
+mod canonical;
+mod grant;
+pub mod link;
+pub mod model;
+mod parse;
+pub mod units;
+mod verdict;
+
+pub use canonical::{PlanHash, PlanHashError};
+pub use grant::Ledger;
+pub use model::*;
+pub use parse::{Fault, Faults, MAX_FAULTS, Place, QuickPlan, parse, parse_bytes};
+pub use verdict::{Accounts, TOLERATED_THOUSANDTHS, Verdict};

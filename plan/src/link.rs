@@ -1,0 +1,338 @@
+//! The vocabulary between decider and doer: what a coordinator tells an agent and what an agent reports.
+//!
+//! The same messages go over gRPC (see the proto crate) and over channels within one process. Each one may be lost with
+//! its connection and sent again, so each one is harmless when it comes twice: orders carry a number, windows a
+//! sequence, a wish for a grant says what it already has.
+//!
+//! Times: `run time` is nanoseconds since the run's start. A `clock` is a process's own monotonic clock, in nanoseconds
+//! since an epoch that means nothing to others.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use volley_stats::{Iterations, Window};
+
+/// The version of this vocabulary. Coordinator and agent must have the same.
+pub const PROTOCOL: u32 = 1;
+
+/// How long a lease lasts unless the plan says longer, in nanoseconds.
+pub const LEASE_NS: u64 = 3_000_000_000;
+
+/// How often an agent pings, in nanoseconds.
+pub const PING_NS: u64 = 500_000_000;
+
+/// A run's name: short, unique on its coordinator, fit for a URL.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// Takes a name of 1 to 64 ASCII letters, digits and hyphens; `None` for anything else.
+    #[must_use]
+    pub fn new(name: &str) -> Option<Self> {
+        let fits =
+            (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        fits.then(|| Self(name.to_owned()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A random number drawn when an agent's process starts: the identity of that process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Incarnation(pub u64);
+
+impl fmt::Display for Incarnation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// What an agent says of itself when it joins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The vocabulary that it speaks, see [`PROTOCOL`].
+    pub protocol: u32,
+    /// The program's version.
+    pub version: String,
+    /// The process.
+    pub incarnation: Incarnation,
+    /// The name for people; the host's name unless one was given.
+    pub name: String,
+    /// Worker threads, one a core unless told otherwise.
+    pub workers: u32,
+}
+
+/// One measured round trip, all four times in nanoseconds: agent's clock, coordinator's, coordinator's, agent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The ping left the agent (agent's clock).
+    pub sent_ns: u64,
+    /// It reached the coordinator (coordinator's clock).
+    pub received_ns: u64,
+    /// The answer left the coordinator (coordinator's clock).
+    pub answered_ns: u64,
+    /// It reached the agent (agent's clock).
+    pub returned_ns: u64,
+}
+
+impl RoundTrip {
+    /// Time spent on the way, without the coordinator's own.
+    #[must_use]
+    pub fn way_ns(&self) -> u64 {
+        let there_and_back = self.returned_ns.saturating_sub(self.sent_ns);
+        there_and_back.saturating_sub(self.answered_ns.saturating_sub(self.received_ns))
+    }
+
+    /// The coordinator's clock minus the agent's, as this round trip shows it (NTP's formula, RFC 5905 section 8). Off
+    /// by at most half of [`Self::way_ns`].
+    #[must_use]
+    pub fn offset_ns(&self) -> i64 {
+        let there = i128::from(self.received_ns) - i128::from(self.sent_ns);
+        let back = i128::from(self.answered_ns) - i128::from(self.returned_ns);
+        let middle = (there + back) / 2;
+        i64::try_from(middle).unwrap_or(if middle < 0 { i64::MIN } else { i64::MAX })
+    }
+}
+
+/// How far an agent is with its run, said with each ping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The run.
+    pub run: RunId,
+    /// The highest order such that it and all before it have been taken.
+    pub acknowledged: u64,
+}
+
+/// From agent to coordinator.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FromAgent {
+    /// The first message of each connection.
+    Join(Hello),
+    /// Sent every [`PING_NS`], from a thread that load cannot starve.
+    Ping {
+        /// When it left, agent's clock.
+        sent_ns: u64,
+        /// The latest whole round trip.
+        round_trip: Option<RoundTrip>,
+        /// The run at hand.
+        progress: Option<Progress>,
+    },
+    /// Something about a run.
+    Report {
+        /// The run.
+        run: RunId,
+        /// What is reported.
+        report: Report,
+    },
+}
+
+/// What an agent reports of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// Names are resolved, descriptors are enough, workers stand by.
+    Ready,
+    /// The agent cannot or will not do its share.
+    Refused {
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// The grant is half used up.
+    GrantWanted {
+        /// The end of the last grant taken, or 0: a wish that was already answered is told by it.
+        taken: u64,
+        /// Iterations wished for: about one second of work.
+        iterations: u64,
+    },
+    /// Results. The coordinator keeps it, then acknowledges it.
+    Window {
+        /// Numbered from 1 without gaps by (run, incarnation).
+        sequence: u64,
+        /// The results.
+        window: Window,
+        /// Nothing more will come: no request is in flight and none will be sent.
+        last: bool,
+    },
+}
+
+/// From coordinator to agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToAgent {
+    /// The agent has joined.
+    Welcome,
+    /// The agent may not join; it should not try again as it is.
+    Refused {
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// The answer to a ping.
+    Pong {
+        /// The ping's own time of leaving, to tell which ping this answers.
+        sent_ns: u64,
+        /// The ping reached the coordinator, coordinator's clock.
+        received_ns: u64,
+        /// This answer left, coordinator's clock.
+        answered_ns: u64,
+        /// The lease for the run at hand.
+        lease: Option<Lease>,
+    },
+    /// A numbered order.
+    Order {
+        /// The run.
+        run: RunId,
+        /// Numbered from 1 without gaps by (run, incarnation). An order is taken once, in this order.
+        number: u64,
+        /// The order.
+        order: Order,
+    },
+    /// Windows up to this sequence are kept; the agent may forget them.
+    Acknowledge {
+        /// The run.
+        run: RunId,
+        /// The highest sequence that is kept, with all before it.
+        sequence: u64,
+    },
+}
+
+/// Leave to send: only what is due before `until_ns`, and nothing once that time has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// The bound, in run time.
+    pub until_ns: u64,
+}
+
+/// The part of a plan that is one agent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Users of this agent.
+    pub users: u32,
+    /// The number of its first user; users are numbered from 0 over the fleet.
+    pub first_user: u32,
+}
+
+/// What a coordinator orders. Saved before it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum Order {
+    /// Get ready, say `Ready` or `Refused`, send nothing yet.
+    Prepare {
+        /// The plan's canonical JSON, to be parsed again.
+        plan: String,
+        /// Its hash, to be compared.
+        hash: String,
+        /// This agent's part.
+        share: Share,
+        /// The seed of everything random in the run.
+        seed: u64,
+    },
+    /// Begin: run time 0.
+    Start {
+        /// When, on the clock of who reads it: the lifecycle says it in the coordinator's, the link turns it into the
+        /// agent's.
+        at_ns: u64,
+        /// The first lease, in run time.
+        lease_until_ns: u64,
+    },
+    /// Leave to start the iterations numbered `from` to `to` (exclusive).
+    Grant {
+        /// The first iteration.
+        from: u64,
+        /// The one after the last.
+        to: u64,
+        /// No further grant will come.
+        last: bool,
+    },
+    /// Start no iteration that is due at or after `at_ns`, finish requests until `drain_ns` later, cancel the rest.
+    Stop {
+        /// When, in run time.
+        at_ns: u64,
+        /// How long requests in flight are waited for, in nanoseconds.
+        drain_ns: u64,
+    },
+    /// The run is over and all is delivered: forget it.
+    Release,
+}
+
+/// The scalars of a window that decide about a run; the histograms don't.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowFacts {
+    /// See [`Report::Window`].
+    pub sequence: u64,
+    /// Iterations in the window.
+    pub iterations: Iterations,
+    /// Requests started in the window.
+    pub started: u64,
+    /// Requests that ended ok.
+    pub ok: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Requests that were cut off.
+    pub cancelled: u64,
+    /// Seconds before this one are complete.
+    pub watermark_s: u32,
+    /// Run time of the latest completion, in nanoseconds; 0 without any.
+    pub latest_ns: u64,
+    /// See [`Report::Window`].
+    pub last: bool,
+}
+
+impl WindowFacts {
+    /// The facts of a reported window.
+    #[must_use]
+    pub fn of(sequence: u64, window: &Window, last: bool) -> Self {
+        let mut facts = Self {
+            sequence,
+            iterations: window.iterations(),
+            watermark_s: window.watermark_s,
+            latest_ns: window.latest_ns,
+            last,
+            ..Self::default()
+        };
+        for row in window.rows.values() {
+            facts.started += row.counters.started;
+            facts.ok += row.counters.ok;
+            facts.failed += row.counters.failed;
+            facts.cancelled += row.counters.cancelled;
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_shows_offset_and_way() {
+        // The agent's clock is 1,000 behind; 30 each way, 5 at the coordinator.
+        let trip = RoundTrip { sent_ns: 100, received_ns: 1130, answered_ns: 1135, returned_ns: 165 };
+        assert_eq!((trip.offset_ns(), trip.way_ns()), (1000, 60));
+    }
+
+    #[test]
+    fn a_round_trip_of_hostile_numbers_does_not_overflow() {
+        let trip = RoundTrip { sent_ns: u64::MAX, received_ns: 0, answered_ns: 0, returned_ns: u64::MAX };
+        assert_eq!(trip.offset_ns(), i64::MIN);
+    }
+
+    #[test]
+    fn run_names_fit_a_url() {
+        assert!(RunId::new("20261130-a1b2").is_some());
+        for bad in ["", "a/b", "a b", "ä", &"x".repeat(65)] {
+            assert_eq!(RunId::new(bad), None, "{bad}");
+        }
+    }
+}

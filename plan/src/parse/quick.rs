@@ -1,0 +1,102 @@
+//! A plan from the flags of `volley URL`: the same tree, the same sections, but faults name the flag.
+
+use super::fault::{Collector, Fault, Faults, FieldPath, Place, Told};
+use super::node::{Entry, Node, Value};
+use super::{plan, template};
+use crate::model::Plan;
+
+/// What `volley URL` was asked for, as it was typed. Nothing in it is a template.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QuickPlan {
+    /// `URL`.
+    pub url: String,
+    /// `-c`; 50 where it isn't given.
+    pub users: Option<u64>,
+    /// `-n`.
+    pub requests: Option<u64>,
+    /// `-z`, with its unit; 10 s where neither it nor `-n` is given.
+    pub duration: Option<String>,
+    /// `-m`.
+    pub method: Option<String>,
+    /// `-H`, each `Name: value`; a name may come more than once.
+    pub headers: Vec<String>,
+    /// `-d`.
+    pub body: Option<String>,
+    /// Not `--disable-keepalive`; true where it isn't given.
+    pub keep_alive: Option<bool>,
+    /// `-t`, with its unit.
+    pub timeout: Option<String>,
+    /// `--drain`, with its unit; where it isn't given, 0 s for a run that a duration ends, else as in plans.
+    pub drain: Option<String>,
+}
+
+impl QuickPlan {
+    /// The users of a command line that names none.
+    pub const DEFAULT_USERS: u64 = 50;
+    /// The duration of a command line that names neither a duration nor a number of requests.
+    pub const DEFAULT_DURATION: &'static str = "10s";
+
+    /// Makes the plan.
+    ///
+    /// # Errors
+    /// All faults at once, each with its flag for its place.
+    pub fn into_plan(self) -> Result<Plan, Faults> {
+        let mut faults = Collector::default();
+        let root = self.document(&mut faults);
+        let plan = plan(&root, &mut faults);
+        faults.finish(plan)
+    }
+
+    fn document(self, faults: &mut Collector) -> Node {
+        let duration =
+            self.duration.or_else(|| self.requests.is_none().then(|| Self::DEFAULT_DURATION.to_owned()));
+        let drain = self.drain.or_else(|| duration.is_some().then(|| "0s".to_owned()));
+        let headers = headers(&self.headers, faults);
+        let users = self.users.unwrap_or(Self::DEFAULT_USERS);
+        let entries = [
+            Some(entry("target", "URL", Value::Text(template::escape(&self.url)))),
+            Some(entry("users", "-c", Value::Plain(users.to_string()))),
+            self.requests.map(|count| entry("requests", "-n", Value::Plain(count.to_string()))),
+            duration.map(|text| entry("duration", "-z", Value::Text(text))),
+            self.method.map(|text| entry("method", "-m", Value::Text(text))),
+            Some(entry("headers", "-H", Value::Map(headers))),
+            self.body.map(|text| entry("body", "-d", Value::Text(template::escape(&text)))),
+            self.keep_alive
+                .map(|on| entry("keep_alive", "--disable-keepalive", Value::Plain(on.to_string()))),
+            self.timeout.map(|text| entry("timeout", "-t", Value::Text(text))),
+            drain.map(|text| entry("drain", "--drain", Value::Text(text))),
+        ];
+        node("URL", Value::Map(entries.into_iter().flatten().collect()))
+    }
+}
+
+/// Header arguments as a mapping; a name that comes more than once gets a list, under its first spelling.
+fn headers(arguments: &[String], faults: &mut Collector) -> Vec<Entry> {
+    let mut names: Vec<(&str, Vec<Node>)> = Vec::new();
+    for argument in arguments {
+        let Ok((name, value)) = header(argument, faults) else { continue };
+        let value = node("-H", Value::Text(template::escape(value)));
+        match names.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            Some((_, values)) => values.push(value),
+            None => names.push((name, vec![value])),
+        }
+    }
+    names.into_iter().map(|(name, values)| entry(name, "-H", Value::List(values))).collect()
+}
+
+fn header<'a>(argument: &'a str, faults: &mut Collector) -> Result<(&'a str, &'a str), Told> {
+    let (name, value) = argument.split_once(':').ok_or_else(|| {
+        let path = FieldPath::root().key("headers");
+        let fault = Fault::new(Place::Flag("-H"), &path, "found a header without a colon");
+        faults.report(fault.expected("`Name: value`"))
+    })?;
+    Ok((name, value.trim_matches([' ', '\t'])))
+}
+
+fn entry(key: &str, flag: &'static str, value: Value) -> Entry {
+    Entry { key: key.to_owned(), key_place: Place::Flag(flag), value: node(flag, value) }
+}
+
+fn node(flag: &'static str, value: Value) -> Node {
+    Node { place: Place::Flag(flag), value }
+}

@@ -1,0 +1,190 @@
+//! Plans that are accepted: what each way of writing them means, and their canonical form.
+
+use std::time::Duration;
+use volley_plan::{Load, Plan, QuickPlan, Step, parse};
+
+const YAML: &str = r#"
+# every key of this version
+version: 1
+name: "checkout: été"
+target: http://shop.test:8080/cart?id=1
+method: POST
+headers:
+  Content-Type: application/json
+  accept: [text/html, "*/*"]
+  x-number: 1.50
+  x-empty: ""
+  Host: other.test
+body: |
+  {"sku": 42}
+users: 50
+requests: 1000
+duration: 1m30s
+drain: 500ms
+keep_alive: false
+timeout: 2s
+connect_timeout: 1.5s
+agents: { min: 2, wait: 60s }
+"#;
+
+const JSON: &str = r#"{
+	"version": 1, "name": "checkout: \u00e9t\u00e9", "target": "http:\/\/shop.test:8080/cart?id=1", "method": "POST",
+	"headers": {"Content-Type": "application/json", "accept": ["text/html", "*/*"], "x-number": 1.50,
+		"x-empty": "", "Host": "other.test"},
+	"body": "{\"sku\": 42}\n", "users": 50, "requests": 1000, "duration": "90s", "drain": "0.5s",
+	"keep_alive": false, "timeout": "2s", "connect_timeout": "1500ms", "agents": {"min": 2, "wait": "1m"}
+}"#;
+
+const CANONICAL: &str = concat!(
+    r#"{"version":1,"name":"checkout: été","target":"http://shop.test:8080/cart?id=1","method":"POST","#,
+    r#""headers":{"Content-Type":"application/json","accept":["text/html","*/*"],"x-number":"1.50","#,
+    r#""x-empty":"","Host":"other.test"},"body":"{\"sku\": 42}\n","users":50,"requests":1000,"#,
+    r#""duration":"1m30s","drain":"500ms","keep_alive":false,"timeout":"2s","connect_timeout":"1s500ms","#,
+    r#""agents":{"min":2,"wait":"1m"}}"#,
+);
+
+fn valid(text: &str) -> Plan {
+    parse(text).unwrap_or_else(|faults| panic!("{faults}\n{text}"))
+}
+
+fn step(plan: &Plan) -> &Step {
+    &plan.scenarios[0].steps[0]
+}
+
+/// The body that `lines`, put behind the keys that every plan needs, say.
+fn body(lines: &str) -> String {
+    let plan = valid(&format!("target: http://h\nusers: 1\nrequests: 1\n{lines}"));
+    String::from_utf8_lossy(&step(&plan).body).into_owned()
+}
+
+#[test]
+fn yaml_and_json_say_the_same_plan() {
+    let plan = valid(YAML);
+    let Load::Closed(load) = &plan.load;
+    assert_eq!(plan.name, "checkout: été");
+    assert_eq!((plan.target.host(), plan.target.port()), ("shop.test", 8080));
+    assert_eq!((load.users, load.requests), (50, Some(1000)));
+    assert_eq!((load.duration, load.drain), (Some(Duration::from_secs(90)), Duration::from_millis(500)));
+    assert_eq!((plan.http.keep_alive, plan.http.timeout), (false, Duration::from_secs(2)));
+    assert_eq!(plan.http.connect_timeout, Duration::from_millis(1500));
+    assert_eq!((plan.agents.min, plan.agents.wait), (2, Duration::from_secs(60)));
+    let [scenario] = plan.scenarios.as_slice() else { panic!("one scenario") };
+    assert_eq!((scenario.name.as_str(), scenario.weight, scenario.steps.len()), ("main", 1, 1));
+    let step = step(&plan);
+    assert_eq!((step.name.as_str(), step.method.as_str()), ("POST /cart", "POST"));
+    assert_eq!((step.path.as_str(), step.body.as_slice()), ("/cart?id=1", b"{\"sku\": 42}\n".as_slice()));
+    let headers: Vec<_> = step.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(
+        headers,
+        [
+            ("Content-Type", "application/json"),
+            ("accept", "text/html"),
+            ("accept", "*/*"),
+            ("x-number", "1.50"),
+            ("x-empty", ""),
+            ("Host", "other.test"),
+        ]
+    );
+    assert_eq!(valid(JSON), plan);
+    assert_eq!(valid(&format!("\u{feff}{}", YAML.replace('\n', "\r\n"))), plan);
+}
+
+#[test]
+fn the_canonical_form_and_its_hash_stay_as_they_are() {
+    let plan = valid(YAML);
+    assert_eq!(plan.canonical_json(), CANONICAL);
+    assert_eq!(valid(CANONICAL), plan);
+    // What `printf %s CANONICAL | sha256sum` says: agents of this version compute the same.
+    let hash = "6ebe2bea5eef11bb5593f82ab02a1fdeaede7a8d199ce1643874fceec9404a78";
+    assert_eq!(plan.hash().to_string(), hash);
+    assert_eq!(hash.parse(), Ok(plan.hash()));
+    assert_eq!(serde_json::to_value(plan.hash()).unwrap(), hash);
+    assert!("0123".parse::<volley_plan::PlanHash>().is_err());
+}
+
+#[test]
+fn defaults_are_written_out() {
+    let plan = valid("target: http://h/a?b\nusers: 3\nrequests: 7\n");
+    assert_eq!(
+        plan.canonical_json(),
+        r#"{"version":1,"name":"h/a","target":"http://h/a?b","method":"GET","users":3,"requests":7,"drain":"10s","keep_alive":true,"timeout":"10s","connect_timeout":"5s","agents":{"min":1,"wait":"0s"}}"#
+    );
+    let short = valid("target: http://h\nusers: 1\nrequests: 1\ntimeout: 1s\n");
+    assert_eq!(short.http.connect_timeout, Duration::from_secs(1), "bounded by the time-out of the whole");
+}
+
+#[test]
+fn plans_differ_in_their_hash_where_they_differ() {
+    let hash = |lines: &str| valid(&format!("target: http://h\nusers: 1\n{lines}")).hash();
+    assert_eq!(hash("duration: 60s\n"), hash("duration: 1m # the same\n"));
+    assert_ne!(hash("duration: 60s\n"), hash("duration: 61s\n"));
+    assert_ne!(hash("duration: 60s\nheaders: {a: 1, b: 2}"), hash("duration: 60s\nheaders: {b: 2, a: 1}"));
+}
+
+#[test]
+fn bodies_are_sent_as_they_are_written() {
+    for (lines, expected) in [
+        ("body: plain words", "plain words"),
+        ("body: 42", "42"),
+        ("body: 1.50", "1.50"),
+        ("body: true", "true"),
+        ("body: 'no'", "no"),
+        ("body: \"042\"", "042"),
+        ("body: \"\"", ""),
+        ("body: |\n  a\n   b\n", "a\n b\n"),
+        ("body: |-\n  {\"a\": [1]}\n", "{\"a\": [1]}"),
+        ("body: >-\n  a\n  b\n", "a b"),
+        ("body: '{\"a\": \"$${b}\", \"c\": \"$$\"}'", "{\"a\": \"${b}\", \"c\": \"$$\"}"),
+        ("body: \"a\\0\\x01\\u20ac\"", "a\0\u{1}€"),
+        ("body: \"😀\"", "😀"),
+    ] {
+        assert_eq!(body(lines), expected, "{lines}");
+    }
+    let json = r#"{"target":"http://h","users":1,"requests":1,"body":"\ud83d\ude00\u0000\/"}"#;
+    assert_eq!(step(&valid(json)).body, "😀\0/".as_bytes());
+}
+
+#[test]
+fn flow_mappings_are_yaml_too() {
+    for text in [
+        "{target: http://h, users: 1, requests: 1}",
+        "{\"target\": http://h, \"users\": 1, \"requests\": 1,}",
+        "  {\n\"target\": 'http://h', # a comment\n users: +1, requests: 1 }",
+    ] {
+        assert_eq!(valid(text), valid("target: http://h\nusers: 1\nrequests: 1\n"));
+    }
+}
+
+#[test]
+fn loads_are_said_in_words() {
+    for (lines, words) in [
+        ("users: 50\nduration: 10s\n", "50 users closed, 10 s"),
+        ("users: 10\nrequests: 1000\n", "10 users closed, 1000 requests"),
+        ("users: 1\nrequests: 1\nduration: 90s\n", "1 user closed, 1 request, at most 1 min 30 s"),
+    ] {
+        assert_eq!(valid(&format!("target: http://h\n{lines}")).load_in_words(), words);
+    }
+}
+
+#[test]
+fn flags_make_the_plan_that_a_file_would() {
+    let url = |url: &str| QuickPlan { url: url.to_owned(), ..QuickPlan::default() };
+    let timed = "target: http://h\nusers: 50\nduration: 10s\ndrain: 0s\n";
+    assert_eq!(url("http://h").into_plan(), Ok(valid(timed)));
+    let counted = QuickPlan { users: Some(10), requests: Some(1000), ..url("http://h") };
+    assert_eq!(counted.into_plan(), Ok(valid("target: http://h\nusers: 10\nrequests: 1000\n")));
+    let full = QuickPlan {
+        users: Some(2),
+        duration: Some("1m".to_owned()),
+        method: Some("PUT".to_owned()),
+        headers: ["A: 1", "b:no", "a:  2 ", "C:"].map(str::to_owned).to_vec(),
+        body: Some("${x} 042".to_owned()),
+        keep_alive: Some(false),
+        timeout: Some("3s".to_owned()),
+        drain: Some("5s".to_owned()),
+        ..url("http://h/${y}?${z}")
+    };
+    let file = "{target: 'http://h/$${y}?$${z}', users: 2, duration: 1m, method: PUT, body: '$${x} 042', \
+                headers: {A: ['1', '2'], b: 'no', C: ''}, keep_alive: false, timeout: 3s, drain: 5s}";
+    assert_eq!(full.into_plan(), Ok(valid(file)));
+}
