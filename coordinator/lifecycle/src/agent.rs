@@ -1,0 +1,181 @@
+//! One agent in a run: its share, its orders, its lease, and what it has reported.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use volley_plan::link::{Order, Share, WindowFacts};
+
+use crate::state::AgentFacts;
+
+/// Orders that were sent this long ago and are not acknowledged go out again with the agent's next ping.
+const RESEND_NS: u64 = 1_000_000_000;
+
+/// Where an agent stands in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentState {
+    /// Has been told to prepare.
+    Preparing,
+    /// Stands by.
+    Ready,
+    /// Cannot or will not do its share.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// Has been told to start.
+    Running,
+    /// Has reported everything.
+    Done,
+    /// Its last lease has run out.
+    Lost {
+        /// When it was given up, coordinator's clock.
+        at_ns: u64,
+        /// It came back and has reported everything that it had done.
+        delivered: bool,
+    },
+}
+
+impl AgentState {
+    /// The name used in JSON and on pages.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Preparing => "preparing",
+            Self::Ready => "ready",
+            Self::Refused { .. } => "refused",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Lost { .. } => "lost",
+        }
+    }
+
+    /// May be given leases and grants.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        matches!(self, Self::Preparing | Self::Ready | Self::Running)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct SentOrder {
+    number: u64,
+    order: Order,
+    sent_ns: u64,
+}
+
+/// One agent's part in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentShare {
+    /// Who it is.
+    pub facts: AgentFacts,
+    /// Its part.
+    pub share: Share,
+    /// Where it stands.
+    pub state: AgentState,
+    /// When it last pinged, coordinator's clock.
+    pub heard_ns: u64,
+    /// Iterations that it has leave for, in all.
+    pub granted: u64,
+    /// What it has reported so far: sums, with the highest sequence, watermark and completion.
+    pub reported: WindowFacts,
+    /// The end of its last grant.
+    pub(crate) granted_to: u64,
+    /// It knows that no further grant will come.
+    pub(crate) told_last: bool,
+    /// The end of its last lease, coordinator's clock.
+    pub(crate) lease_until_ns: u64,
+    numbered: u64,
+    unacknowledged: VecDeque<SentOrder>,
+}
+
+impl AgentShare {
+    pub(crate) fn new(facts: AgentFacts, share: Share, now_ns: u64, lease_ns: u64) -> Self {
+        Self {
+            facts,
+            share,
+            state: AgentState::Preparing,
+            heard_ns: now_ns,
+            granted: 0,
+            reported: WindowFacts::default(),
+            granted_to: 0,
+            told_last: false,
+            lease_until_ns: now_ns + lease_ns,
+            numbered: 0,
+            unacknowledged: VecDeque::new(),
+        }
+    }
+
+    /// Iterations that it had leave for and has not reported as started. Unknown once it is lost.
+    #[must_use]
+    pub fn unreported(&self) -> u64 {
+        self.granted.saturating_sub(self.reported.iterations.started)
+    }
+
+    /// Requests that it reported as started and not as ended.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        let WindowFacts { started, ok, failed, cancelled, .. } = self.reported;
+        started.saturating_sub(ok.saturating_add(failed).saturating_add(cancelled))
+    }
+
+    /// True if it was lost, whether or not it came back.
+    #[must_use]
+    pub fn was_lost(&self) -> bool {
+        matches!(self.state, AgentState::Lost { .. })
+    }
+
+    /// Gives an order its number and keeps it until it is acknowledged.
+    pub(crate) fn number(&mut self, order: Order, now_ns: u64) -> u64 {
+        self.numbered += 1;
+        self.unacknowledged.push_back(SentOrder { number: self.numbered, order, sent_ns: now_ns });
+        self.numbered
+    }
+
+    /// Notes what the agent has taken, and gives back the orders that must have been lost on the way.
+    pub(crate) fn acknowledge(&mut self, number: u64, now_ns: u64) -> Vec<(u64, Order)> {
+        self.unacknowledged.retain(|sent| sent.number > number);
+        let due =
+            self.unacknowledged.iter_mut().filter(|sent| now_ns >= sent.sent_ns.saturating_add(RESEND_NS));
+        due.map(|sent| {
+            sent.sent_ns = now_ns;
+            (sent.number, sent.order.clone())
+        })
+        .collect()
+    }
+
+    /// The run time of a stop that it has not acknowledged; its lease must not reach past it.
+    pub(crate) fn pending_stop_ns(&self) -> Option<u64> {
+        self.unacknowledged.iter().find_map(|sent| match sent.order {
+            Order::Stop { at_ns, .. } => Some(at_ns),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn take_grant(&mut self, grant: &Range<u64>) {
+        self.granted += grant.end - grant.start;
+        self.granted_to = grant.end;
+    }
+
+    /// Adds a window to what it has reported.
+    pub(crate) fn report(&mut self, facts: WindowFacts) {
+        let sum = &mut self.reported;
+        // An agent's claims are not trusted to be small: an absurd sum shows in the account, a panic would hide it.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        sum.sequence = facts.sequence;
+        add(&mut sum.iterations.started, facts.iterations.started);
+        add(&mut sum.iterations.finished, facts.iterations.finished);
+        add(&mut sum.iterations.missed, facts.iterations.missed);
+        add(&mut sum.started, facts.started);
+        add(&mut sum.ok, facts.ok);
+        add(&mut sum.failed, facts.failed);
+        add(&mut sum.cancelled, facts.cancelled);
+        sum.watermark_s = sum.watermark_s.max(facts.watermark_s);
+        sum.latest_ns = sum.latest_ns.max(facts.latest_ns);
+        sum.last |= facts.last;
+    }
+
+    /// When it is lost if nothing more is heard of it: never before its last lease has run out.
+    pub(crate) fn lost_ns(&self, lease_ns: u64) -> u64 {
+        self.lease_until_ns.max(self.heard_ns.saturating_add(lease_ns))
+    }
+}

@@ -1,0 +1,102 @@
+//! The states of a run, why it stops, and how it ended.
+
+use serde::{Deserialize, Serialize};
+use volley_plan::Verdict;
+use volley_plan::link::Incarnation;
+
+/// Where a run stands. Times are on the coordinator's clock, in nanoseconds, except where `run` is in their name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Too few agents yet.
+    Gathering {
+        /// When patience ends.
+        until_ns: u64,
+    },
+    /// Agents get ready.
+    Preparing {
+        /// When patience ends.
+        until_ns: u64,
+    },
+    /// Run time goes on from 0 at `start_ns`, which may still lie ahead.
+    Running {
+        /// Run time 0.
+        start_ns: u64,
+    },
+    /// No new iterations; requests in flight finish, reports that are owed may come.
+    Draining {
+        /// Run time 0.
+        start_ns: u64,
+        /// The run time at which the load stopped.
+        stop_run_ns: u64,
+        /// When patience ends.
+        until_ns: u64,
+        /// Why.
+        reason: StopReason,
+    },
+    /// Final: totals and verdict stay, whatever arrives later.
+    Finished {
+        /// Run time 0; `None` if the run never started.
+        start_ns: Option<u64>,
+        /// The length of the measured part: until the stop, or until the last completion of a counted run.
+        length_ns: u64,
+        /// How it ended.
+        outcome: Outcome,
+    },
+}
+
+impl State {
+    /// The name used in JSON and on pages.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Gathering { .. } => "gathering",
+            Self::Preparing { .. } => "preparing",
+            Self::Running { .. } => "running",
+            Self::Draining { .. } => "draining",
+            Self::Finished { .. } => "finished",
+        }
+    }
+}
+
+/// Why a run stopped, weakest first: a weaker reason never replaces a stronger one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum StopReason {
+    /// All iterations were done.
+    CountReached,
+    /// The planned time was over.
+    DurationOver,
+    /// Somebody asked for it.
+    Asked,
+    /// No agent was left.
+    AgentsLost,
+    /// The run never started; why.
+    CouldNotRun(String),
+    /// Results could no longer be kept; why.
+    StoreFailed(String),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Why it stopped.
+    pub reason: StopReason,
+    /// What the numbers say.
+    pub verdict: Verdict,
+    /// An agent was lost on the way.
+    pub incomplete: bool,
+    /// What made it invalid or incomplete, in a sentence; empty when all is well.
+    pub sentence: String,
+}
+
+/// What is known of an agent before it takes part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentFacts {
+    /// The process.
+    pub incarnation: Incarnation,
+    /// The name for people.
+    pub name: String,
+    /// The program's version.
+    pub version: String,
+    /// Worker threads.
+    pub workers: u32,
+}

@@ -1,0 +1,102 @@
+//! Tests of the decider: a world of agents without threads or clocks, walked event by event.
+
+mod properties;
+mod stories;
+mod table;
+
+use std::sync::Arc;
+
+use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
+use volley_stats::Iterations;
+
+use crate::{Action, AgentFacts, Event, Run, Settings};
+
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const S: u64 = 1_000_000_000;
+
+pub(crate) const A: Incarnation = Incarnation(0xa);
+pub(crate) const B: Incarnation = Incarnation(0xb);
+
+pub(crate) fn facts(incarnation: Incarnation) -> AgentFacts {
+    let name = format!("agent-{:x}", incarnation.0);
+    AgentFacts { incarnation, name, version: "1.0.0".to_owned(), workers: 1 }
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings { lead_ns: 0, ..Settings::default() }
+}
+
+pub(crate) fn new_run(load: &str, agents: &[Incarnation]) -> (Run, Vec<Action>) {
+    let plan = volley_plan::parse(&format!("target: http://127.0.0.1:1/\n{load}\n")).expect("a valid plan");
+    let id = RunId::new("r1").expect("a valid name");
+    Run::new(0, id, Arc::new(plan), 7, settings(), agents.iter().map(|&agent| facts(agent)).collect())
+}
+
+/// A run in which every agent has started at time 0.
+pub(crate) fn started(load: &str, agents: &[Incarnation]) -> Run {
+    let (mut run, _) = new_run(load, agents);
+    for &agent in agents {
+        run.handle(0, Event::Ready { agent });
+    }
+    assert_eq!(run.state().name(), "running");
+    run
+}
+
+/// A window of `n` iterations, each one request that ended ok.
+pub(crate) fn window(agent: Incarnation, sequence: u64, n: u64, last: bool) -> Event {
+    let iterations = Iterations { started: n, finished: n, missed: 0 };
+    let second = u32::try_from(sequence).expect("small");
+    let facts = WindowFacts {
+        sequence,
+        iterations,
+        started: n,
+        ok: n,
+        watermark_s: second,
+        latest_ns: sequence * S - MS,
+        last,
+        ..WindowFacts::default()
+    };
+    Event::Window { agent, facts }
+}
+
+pub(crate) fn ping(agent: Incarnation, acknowledged: u64) -> Event {
+    Event::Pinged { agent, acknowledged }
+}
+
+/// Fires deadlines up to `until_ns`, as a driver would.
+pub(crate) fn pass(run: &mut Run, until_ns: u64) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for _ in 0..1000 {
+        match run.deadline_ns().filter(|&deadline_ns| deadline_ns <= until_ns) {
+            Some(deadline_ns) => actions.extend(run.handle(deadline_ns, Event::Time)),
+            None => return actions,
+        }
+    }
+    panic!("deadlines that never end: {run:?}");
+}
+
+/// Actions in short: what and for whom.
+pub(crate) fn short(actions: &[Action]) -> Vec<String> {
+    let line = |action: &Action| match action {
+        Action::Send { agent, order, .. } => format!("send {:x} {}", agent.0, order_name(order)),
+        Action::Renew { agent, until_ns } => format!("renew {:x} {}", agent.0, until_ns / MS),
+        Action::Keep { agent, sequence, late } => {
+            format!("keep {:x} {sequence}{}", agent.0, if *late { " late" } else { "" })
+        }
+        Action::Acknowledge { agent, sequence } => format!("ack {:x} {sequence}", agent.0),
+        Action::Note(_) => "note".to_owned(),
+        Action::Free { agent } => format!("free {:x}", agent.0),
+        Action::Finished => "finished".to_owned(),
+    };
+    actions.iter().map(line).collect()
+}
+
+fn order_name(order: &Order) -> String {
+    match order {
+        Order::Prepare { share, .. } => format!("prepare {}", share.users),
+        Order::Start { .. } => "start".to_owned(),
+        Order::Grant { from, to, last } => format!("grant {from}..{to}{}", if *last { " last" } else { "" }),
+        Order::Stop { at_ns, drain_ns } => format!("stop {}+{}", at_ns / MS, drain_ns / MS),
+        Order::Release => "release".to_owned(),
+    }
+}

@@ -1,0 +1,162 @@
+//! State × event: what each event does in each state.
+
+use volley_plan::link::Incarnation;
+
+use super::{A, B, S, facts, new_run, pass, ping, short, started, window};
+use crate::{Event, Run};
+
+fn stop() -> Event {
+    Event::StopAsked
+}
+
+fn broken_store() -> Event {
+    Event::StoreFailed { reason: "disk full".to_owned() }
+}
+
+fn refused(agent: Incarnation) -> Event {
+    Event::Refused { agent, reason: "no descriptors".to_owned() }
+}
+
+fn wants(taken: u64) -> Event {
+    Event::GrantWanted { agent: A, taken, iterations: 5 }
+}
+
+fn gathering() -> Run {
+    new_run("users: 2\nrequests: 100\nagents: { min: 2, wait: 60s }", &[A]).0
+}
+
+fn preparing() -> Run {
+    new_run("users: 2\nrequests: 100", &[A, B]).0
+}
+
+fn counted() -> Run {
+    started("users: 2\nrequests: 100", &[A, B])
+}
+
+fn timed() -> Run {
+    started("users: 2\nduration: 10s", &[A, B])
+}
+
+fn draining() -> Run {
+    let mut run = timed();
+    run.handle(S, stop());
+    run
+}
+
+fn finished() -> Run {
+    let mut run = draining();
+    run.handle(S, window(A, 1, 5, true));
+    run.handle(S, window(B, 1, 5, true));
+    assert_eq!(run.state().name(), "finished");
+    run
+}
+
+fn check(mut run: Run, event: Event, expected: &[&str], state: &str) {
+    let told = format!("{event:?} in {}", run.state().name());
+    let actions = run.handle(S, event);
+    assert_eq!(
+        (short(&actions), run.state().name()),
+        (expected.iter().map(|&s| s.to_owned()).collect(), state),
+        "{told}"
+    );
+}
+
+#[test]
+fn gathering_waits_for_agents() {
+    check(gathering(), Event::Joined(facts(B)), &["send a prepare 1", "send b prepare 1"], "preparing");
+    check(gathering(), Event::Joined(facts(A)), &[], "gathering");
+    check(gathering(), ping(A, 0), &[], "gathering");
+    check(gathering(), window(A, 1, 1, true), &[], "gathering");
+    check(gathering(), wants(0), &[], "gathering");
+    check(gathering(), Event::Time, &[], "gathering");
+    check(gathering(), stop(), &["free a", "finished"], "finished");
+    check(gathering(), broken_store(), &["note", "free a", "finished"], "finished");
+}
+
+#[test]
+fn preparing_ends_in_a_start_or_not_at_all() {
+    check(preparing(), Event::Ready { agent: A }, &[], "preparing");
+    check(preparing(), Event::Ready { agent: Incarnation(9) }, &[], "preparing");
+    check(preparing(), Event::Joined(facts(Incarnation(9))), &[], "preparing");
+    check(preparing(), wants(0), &[], "preparing");
+    let let_go = ["send a release", "free a", "send b release", "free b", "finished"];
+    check(preparing(), stop(), &let_go, "finished");
+    check(preparing(), refused(B), &[&["note"][..], &let_go].concat(), "finished");
+    check(preparing(), broken_store(), &[&["note"][..], &let_go].concat(), "finished");
+    let mut run = preparing();
+    run.handle(S, Event::Ready { agent: A });
+    let started = ["send a grant 0..12", "send b grant 12..24", "send a start", "send b start", "note"];
+    check(run, Event::Ready { agent: B }, &started, "running");
+}
+
+#[test]
+fn running_renews_grants_and_keeps() {
+    check(counted(), ping(A, 3), &["renew a 4000"], "running");
+    check(counted(), ping(Incarnation(9), 3), &[], "running");
+    check(counted(), wants(12), &["send a grant 24..29"], "running");
+    check(counted(), wants(0), &[], "running");
+    check(counted(), window(A, 1, 5, false), &["keep a 1", "ack a 1"], "running");
+    check(counted(), window(A, 2, 5, false), &[], "running");
+    check(counted(), window(Incarnation(9), 1, 5, false), &[], "running");
+    check(counted(), Event::Ready { agent: A }, &[], "running");
+    check(counted(), refused(A), &[], "running");
+    check(counted(), Event::Time, &[], "running");
+    check(counted(), stop(), &["note", "send a stop 1000+10000", "send b stop 1000+10000"], "draining");
+    check(timed(), broken_store(), &["note", "send a stop 1000+0", "send b stop 1000+0"], "draining");
+}
+
+#[test]
+fn an_order_that_was_not_taken_is_sent_again() {
+    check(timed(), ping(A, 1), &["send a start", "renew a 4000"], "running");
+    check(timed(), ping(A, 0), &["send a prepare 1", "send a start", "renew a 4000"], "running");
+}
+
+#[test]
+fn draining_takes_what_is_owed() {
+    check(draining(), window(A, 1, 5, false), &["keep a 1", "ack a 1"], "draining");
+    check(
+        draining(),
+        window(A, 1, 5, true),
+        &["keep a 1", "ack a 1", "send a release", "free a"],
+        "draining",
+    );
+    check(draining(), stop(), &[], "draining");
+    check(draining(), wants(0), &[], "draining");
+    check(draining(), broken_store(), &["note"], "draining");
+    let mut run = draining();
+    run.handle(S, window(A, 1, 5, true));
+    let end = ["keep b 1", "ack b 1", "send b release", "free b", "finished"];
+    check(run, window(B, 1, 5, true), &end, "finished");
+}
+
+#[test]
+fn finished_is_final() {
+    for event in
+        [stop(), Event::Time, refused(A), Event::Ready { agent: A }, wants(0), Event::Joined(facts(B))]
+    {
+        check(finished(), event, &[], "finished");
+    }
+    check(finished(), broken_store(), &["note"], "finished");
+    check(finished(), window(A, 1, 5, true), &["ack a 1"], "finished");
+    check(finished(), window(A, 2, 5, false), &[], "finished");
+    check(finished(), ping(A, 4), &[], "finished");
+}
+
+#[test]
+fn a_lease_never_reaches_past_a_stop_that_was_not_taken() {
+    let mut run = timed();
+    run.handle(S, stop());
+    // The last lease was until 3 s; the stop is at 1 s, so nothing is added to it.
+    assert_eq!(short(&run.handle(S, ping(A, 2))), ["renew a 3000"]);
+    assert_eq!(short(&run.handle(2 * S, ping(A, 3))), ["renew a 5000"]);
+    assert_eq!(short(&run.handle(5 * S / 2, ping(B, 2))), ["send b stop 1000+10000", "renew b 3000"]);
+}
+
+#[test]
+fn too_few_agents_end_it() {
+    let mut run = gathering();
+    assert_eq!(run.deadline_ns(), Some(60 * S));
+    assert_eq!(short(&pass(&mut run, 60 * S)), ["free a", "finished"]);
+    let outcome = run.outcome().expect("finished");
+    assert_eq!(outcome.sentence, "1 of 2 agents were there in time");
+}
