@@ -15,7 +15,7 @@ impl Statuses {
     /// Counts `n` answers with this status.
     pub fn add(&mut self, status: u16, n: u64) {
         match self.0.iter_mut().find(|(known, _)| *known == status) {
-            Some((_, count)) => *count += n,
+            Some((_, count)) => *count = count.saturating_add(n),
             None => self.0.push((status, n)),
         }
     }
@@ -55,7 +55,7 @@ impl Default for ErrorCounts {
 impl ErrorCounts {
     /// Adds `n` failures of this kind.
     pub fn add(&mut self, kind: ErrorKind, n: u64) {
-        self.0[kind as usize] += n;
+        self.0[kind as usize] = self.0[kind as usize].saturating_add(n);
     }
 
     /// Failures of this kind.
@@ -78,7 +78,7 @@ impl ErrorCounts {
     /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
 }
@@ -116,18 +116,18 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds the counts of another.
+    /// Adds the counts of another. Sums of absurd claims stay at the highest number rather than wrap.
     pub fn merge(&mut self, other: &Self) {
-        self.started += other.started;
-        self.ok += other.ok;
-        self.failed += other.failed;
-        self.cancelled += other.cancelled;
-        self.never_sent += other.never_sent;
-        self.resent += other.resent;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.body_bytes += other.body_bytes;
-        self.connections_opened += other.connections_opened;
+        self.started = self.started.saturating_add(other.started);
+        self.ok = self.ok.saturating_add(other.ok);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.cancelled = self.cancelled.saturating_add(other.cancelled);
+        self.never_sent = self.never_sent.saturating_add(other.never_sent);
+        self.resent = self.resent.saturating_add(other.resent);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+        self.body_bytes = self.body_bytes.saturating_add(other.body_bytes);
+        self.connections_opened = self.connections_opened.saturating_add(other.connections_opened);
         self.statuses.merge(&other.statuses);
         self.errors.merge(&other.errors);
     }

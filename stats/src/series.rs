@@ -56,10 +56,7 @@ impl Series {
         for (second, scalars) in &window.seconds {
             self.seconds.entry(*second).or_default().merge(scalars);
         }
-        let iterations = window.iterations();
-        self.iterations.started += iterations.started;
-        self.iterations.finished += iterations.finished;
-        self.iterations.missed += iterations.missed;
+        self.iterations.merge(&window.iterations());
         self.seal_old();
         Ok(())
     }

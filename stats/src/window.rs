@@ -15,6 +15,15 @@ pub struct Iterations {
     pub missed: u64,
 }
 
+impl Iterations {
+    /// Adds other iterations.
+    pub fn merge(&mut self, other: &Self) {
+        self.started = self.started.saturating_add(other.started);
+        self.finished = self.finished.saturating_add(other.finished);
+        self.missed = self.missed.saturating_add(other.missed);
+    }
+}
+
 /// Scalars of one agent (or, merged, of the fleet) in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
@@ -29,14 +38,12 @@ pub struct Second {
 }
 
 impl Second {
-    /// Adds the same second of another worker or agent.
+    /// Adds the same second of another worker or agent. Sums of absurd claims stay at the highest number.
     pub fn merge(&mut self, other: &Self) {
-        self.iterations.started += other.iterations.started;
-        self.iterations.finished += other.iterations.finished;
-        self.iterations.missed += other.iterations.missed;
-        self.users += other.users;
-        self.in_flight += other.in_flight;
-        self.connections += other.connections;
+        self.iterations.merge(&other.iterations);
+        self.users = self.users.saturating_add(other.users);
+        self.in_flight = self.in_flight.saturating_add(other.in_flight);
+        self.connections = self.connections.saturating_add(other.connections);
     }
 }
 
@@ -69,10 +76,10 @@ impl Window {
     /// Iterations started in this window, in all its seconds.
     #[must_use]
     pub fn iterations(&self) -> Iterations {
-        let mut sum = Second::default();
+        let mut sum = Iterations::default();
         for second in self.seconds.values() {
-            sum.merge(second);
+            sum.merge(&second.iterations);
         }
-        sum.iterations
+        sum
     }
 }
