@@ -32,7 +32,8 @@ pub struct Series {
     seconds: BTreeMap<u32, Second>,
     totals: BTreeMap<(Part, StepId), TotalRow>,
     iterations: Iterations,
-    newest_s: u32,
+    /// The end of the latest row.
+    rows_end_s: u32,
 }
 
 /// One second of a run, merged over agents and steps.
@@ -63,7 +64,7 @@ impl Series {
 
     fn add_row(&mut self, key: RowKey, row: &Row) -> Result<(), DecodeError> {
         self.totals.entry((key.part, key.step)).or_default().add(row);
-        self.newest_s = self.newest_s.max(key.to_s.saturating_sub(1));
+        self.rows_end_s = self.rows_end_s.max(key.to_s);
         match self.rows.get_mut(&key) {
             Some(Cell::Open(mine)) => mine.merge(row),
             Some(cell @ Cell::Sealed(_)) => {
@@ -79,7 +80,7 @@ impl Series {
     }
 
     fn seal_old(&mut self) {
-        let bound = self.newest_s.saturating_sub(OPEN_SECONDS);
+        let bound = self.rows_end_s.saturating_sub(OPEN_SECONDS + 1);
         for (_, cell) in self.rows.iter_mut().take_while(|(key, _)| key.from_s < bound) {
             if let Cell::Open(row) = cell {
                 *cell = Cell::Sealed(Box::new(row.seal()));
@@ -115,7 +116,7 @@ impl Series {
     #[must_use]
     pub fn end_s(&self) -> u32 {
         let scalars = self.seconds.last_key_value().map_or(0, |(second, _)| second + 1);
-        scalars.max(self.rows.keys().map(|key| key.to_s).max().unwrap_or(0))
+        scalars.max(self.rows_end_s)
     }
 
     /// One second, merged over steps; zeros where nothing happened.
