@@ -1,0 +1,95 @@
+//! Why a message from the other end is refused.
+
+use thiserror::Error;
+use volley_stats::DecodeError;
+
+/// Why a message from the other end is refused. Fields are named as in fleet.proto: `Row.from_s`.
+#[derive(Debug, Error, PartialEq)]
+pub enum WireError {
+    /// A part without which the message says nothing; also one that only a newer version knows.
+    #[error("{field} is missing or unknown")]
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A number outside of what makes sense.
+    #[error("{field} is {value}, allowed is {least} to {most}")]
+    OutOfRange {
+        /// The field.
+        field: &'static str,
+        /// What it holds.
+        value: u64,
+        /// The smallest allowed value.
+        least: u64,
+        /// The largest allowed value.
+        most: u64,
+    },
+    /// A list that is too long.
+    #[error("{field} has more than {most} entries")]
+    TooMany {
+        /// The field.
+        field: &'static str,
+        /// The bound.
+        most: usize,
+    },
+    /// A text that is too long.
+    #[error("{field} has {bytes} bytes, allowed are {most}")]
+    TooLong {
+        /// The field.
+        field: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The bound.
+        most: usize,
+    },
+    /// A text that is not of the form it must have.
+    #[error("{field} is not {what}")]
+    Malformed {
+        /// The field.
+        field: &'static str,
+        /// What it should be.
+        what: &'static str,
+    },
+    /// An entry that comes twice, or not in its order.
+    #[error("{field} is repeated or out of order")]
+    Repeated {
+        /// The field.
+        field: &'static str,
+    },
+    /// A span that ends before it begins.
+    #[error("{field}: it goes from {from} to {to}")]
+    Span {
+        /// The message that holds the span.
+        field: &'static str,
+        /// Its beginning.
+        from: u64,
+        /// Its end.
+        to: u64,
+    },
+    /// A histogram that doesn't hold what the counter beside it says.
+    #[error("{field} holds {histogram} values, the counter says {counter}")]
+    Disagreement {
+        /// The histogram.
+        field: &'static str,
+        /// What it sums to.
+        histogram: u64,
+        /// What it should sum to.
+        counter: u64,
+    },
+    /// A histogram that can't be read.
+    #[error("{field} can't be read")]
+    Histogram {
+        /// The field.
+        field: &'static str,
+        /// Why.
+        source: DecodeError,
+    },
+    /// Nested bytes that are not the messages they should be.
+    #[error("{field} can't be decoded")]
+    Decode {
+        /// The field.
+        field: &'static str,
+        /// Why.
+        source: prost::DecodeError,
+    },
+}

@@ -1,0 +1,44 @@
+//! The bounds of what is taken from the other end. They are far above what a working peer sends; they keep a broken or
+//! hostile one from costing more than a bounded amount of memory, and sums of counts from overflowing.
+
+use volley_stats::SECOND_NS;
+
+/// Most bytes of one message, in both directions.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// Most rows of one window.
+pub const MAX_ROWS: usize = 10_000;
+
+/// Most histograms of one window that hold values. Each takes up to 100 KB when opened; a window of 200 steps that
+/// touches two seconds has 800.
+pub const MAX_HISTOGRAMS: usize = 2_000;
+
+/// Most seconds whose scalars one window tells.
+pub const MAX_SECONDS: usize = 10_000;
+
+/// The latest second of a run: 366 days.
+pub const MAX_SECOND_S: u32 = 366 * 24 * 3600;
+
+/// The same in nanoseconds.
+pub const MAX_RUN_NS: u64 = MAX_SECOND_S as u64 * SECOND_NS;
+
+/// The largest count of anything in one row or second.
+pub const MAX_COUNT: u64 = 1 << 36;
+
+/// The most bytes counted in one row.
+pub const MAX_COUNTED_BYTES: u64 = 1 << 48;
+
+/// The largest number of users, requests in flight or connections that one agent may tell.
+pub const MAX_GAUGE: u32 = 1 << 24;
+
+/// The most worker threads of an agent.
+pub const MAX_WORKERS: u32 = 65_536;
+
+/// Most bytes of an agent's name and of a version.
+pub const MAX_NAME_BYTES: usize = 255;
+
+/// Most bytes of a reason; a longer one is cut when it is sent.
+pub const MAX_REASON_BYTES: usize = 4096;
+
+/// Most bytes of a plan's hash.
+pub const MAX_HASH_BYTES: usize = 128;

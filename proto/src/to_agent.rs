@@ -1,0 +1,126 @@
+//! What a coordinator says.
+
+use volley_plan::MAX_PLAN_BYTES;
+use volley_plan::link::{Lease, Order, Share, ToAgent};
+
+use crate::fields::{clipped, required, run, text, within};
+use crate::limits::{MAX_HASH_BYTES, MAX_REASON_BYTES};
+use crate::v1::{numbered_order, to_agent};
+use crate::{WireError, v1};
+
+impl From<ToAgent> for v1::ToAgent {
+    fn from(message: ToAgent) -> Self {
+        let message = match message {
+            ToAgent::Welcome => to_agent::Message::Welcome(v1::Welcome {}),
+            ToAgent::Refused { reason } => {
+                to_agent::Message::Refused(v1::Refused { reason: clipped(reason, MAX_REASON_BYTES) })
+            }
+            ToAgent::Pong { sent_ns, received_ns, answered_ns, lease } => {
+                let lease = lease.map(Into::into);
+                to_agent::Message::Pong(v1::Pong { sent_ns, received_ns, answered_ns, lease })
+            }
+            ToAgent::Order { run, number, order } => to_agent::Message::Order(v1::NumberedOrder {
+                run: run.as_str().to_owned(),
+                number,
+                order: Some(order.into()),
+            }),
+            ToAgent::Acknowledge { run, sequence } => {
+                to_agent::Message::Acknowledge(v1::Acknowledge { run: run.as_str().to_owned(), sequence })
+            }
+        };
+        Self { message: Some(message) }
+    }
+}
+
+impl TryFrom<v1::ToAgent> for ToAgent {
+    type Error = WireError;
+
+    fn try_from(wire: v1::ToAgent) -> Result<Self, WireError> {
+        Ok(match required(wire.message, "ToAgent.message")? {
+            to_agent::Message::Welcome(v1::Welcome {}) => Self::Welcome,
+            to_agent::Message::Refused(v1::Refused { reason }) => {
+                Self::Refused { reason: text(reason, MAX_REASON_BYTES, "Refused.reason")? }
+            }
+            to_agent::Message::Pong(v1::Pong { sent_ns, received_ns, answered_ns, lease }) => Self::Pong {
+                sent_ns,
+                received_ns,
+                answered_ns,
+                lease: lease.map(TryInto::try_into).transpose()?,
+            },
+            to_agent::Message::Order(order) => Self::Order {
+                run: run(&order.run, "NumberedOrder.run")?,
+                number: within(order.number, 1, u64::MAX, "NumberedOrder.number")?,
+                order: required(order.order, "NumberedOrder.order")?.try_into()?,
+            },
+            to_agent::Message::Acknowledge(v1::Acknowledge { run: name, sequence }) => {
+                Self::Acknowledge { run: run(&name, "Acknowledge.run")?, sequence }
+            }
+        })
+    }
+}
+
+impl From<Lease> for v1::Lease {
+    fn from(lease: Lease) -> Self {
+        Self { run: lease.run.as_str().to_owned(), until_ns: lease.until_ns }
+    }
+}
+
+impl TryFrom<v1::Lease> for Lease {
+    type Error = WireError;
+
+    fn try_from(wire: v1::Lease) -> Result<Self, WireError> {
+        Ok(Self { run: run(&wire.run, "Lease.run")?, until_ns: wire.until_ns })
+    }
+}
+
+impl From<Order> for numbered_order::Order {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Prepare { plan, hash, share, seed } => {
+                let share = Some(v1::Share { users: share.users, first_user: share.first_user });
+                Self::Prepare(v1::Prepare { plan, hash, share, seed })
+            }
+            Order::Start { at_ns, lease_until_ns } => Self::Start(v1::Start { at_ns, lease_until_ns }),
+            Order::Grant { from, to, last } => Self::Grant(v1::Grant { from, to, last }),
+            Order::Stop { at_ns, drain_ns } => Self::Stop(v1::Stop { at_ns, drain_ns }),
+            Order::Release => Self::Release(v1::Release {}),
+        }
+    }
+}
+
+impl TryFrom<numbered_order::Order> for Order {
+    type Error = WireError;
+
+    fn try_from(wire: numbered_order::Order) -> Result<Self, WireError> {
+        Ok(match wire {
+            numbered_order::Order::Prepare(prepare) => prepare.try_into()?,
+            numbered_order::Order::Start(v1::Start { at_ns, lease_until_ns }) => {
+                Self::Start { at_ns, lease_until_ns }
+            }
+            numbered_order::Order::Grant(v1::Grant { from, to, .. }) if from > to => {
+                return Err(WireError::Span { field: "Grant.from and Grant.to", from, to });
+            }
+            numbered_order::Order::Grant(v1::Grant { from, to, last }) => Self::Grant { from, to, last },
+            numbered_order::Order::Stop(v1::Stop { at_ns, drain_ns }) => Self::Stop { at_ns, drain_ns },
+            numbered_order::Order::Release(v1::Release {}) => Self::Release,
+        })
+    }
+}
+
+impl TryFrom<v1::Prepare> for Order {
+    type Error = WireError;
+
+    fn try_from(wire: v1::Prepare) -> Result<Self, WireError> {
+        let v1::Share { users, first_user } = required(wire.share, "Prepare.share")?;
+        if first_user.checked_add(users).is_none() {
+            let (from, to) = (first_user.into(), u64::from(first_user) + u64::from(users));
+            return Err(WireError::Span { field: "Prepare.share", from, to });
+        }
+        Ok(Self::Prepare {
+            plan: text(wire.plan, MAX_PLAN_BYTES, "Prepare.plan")?,
+            hash: text(wire.hash, MAX_HASH_BYTES, "Prepare.hash")?,
+            share: Share { users, first_user },
+            seed: wire.seed,
+        })
+    }
+}
