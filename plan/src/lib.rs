@@ -5,6 +5,7 @@ mod grant;
 pub mod link;
 pub mod model;
 mod parse;
+pub mod shape;
 pub mod units;
 mod verdict;
 
