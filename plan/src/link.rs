@@ -23,8 +23,22 @@ pub const PING_NS: u64 = 500_000_000;
 
 /// A run's name: short, unique on its coordinator, fit for a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
+
+impl TryFrom<String> for RunId {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        Self::new(&name).ok_or("a run's name is 1 to 64 letters, digits and hyphens")
+    }
+}
+
+impl From<RunId> for String {
+    fn from(run: RunId) -> Self {
+        run.0
+    }
+}
 
 impl RunId {
     /// Takes a name of 1 to 64 ASCII letters, digits and hyphens; `None` for anything else.
@@ -120,7 +134,7 @@ pub struct Progress {
 pub enum FromAgent {
     /// The first message of each connection.
     Join(Hello),
-    /// Sent every [`PING_NS`], from a thread that load cannot starve.
+    /// Sent every [`PING_NS`] and at once when an order was taken, from a thread that load cannot starve.
     Ping {
         /// When it left, agent's clock.
         sent_ns: u64,
@@ -333,6 +347,7 @@ mod tests {
         assert!(RunId::new("20261130-a1b2").is_some());
         for bad in ["", "a/b", "a b", "ä", &"x".repeat(65)] {
             assert_eq!(RunId::new(bad), None, "{bad}");
+            assert!(serde_json::from_value::<RunId>(bad.into()).is_err(), "{bad}");
         }
     }
 }

@@ -34,6 +34,8 @@ pub struct Series {
     iterations: Iterations,
     /// The end of the latest row.
     rows_end_s: u32,
+    /// Rows that begin before this second are sealed.
+    sealed_below_s: u32,
 }
 
 /// One second of a run, merged over agents and steps.
@@ -58,7 +60,7 @@ impl Series {
             self.seconds.entry(*second).or_default().merge(scalars);
         }
         self.iterations.merge(&window.iterations());
-        self.seal_old();
+        self.seal_old(window.rows.keys().map(|key| key.from_s).min().unwrap_or(u32::MAX));
         Ok(())
     }
 
@@ -79,13 +81,17 @@ impl Series {
         Ok(())
     }
 
-    fn seal_old(&mut self) {
-        let bound = self.rows_end_s.saturating_sub(OPEN_SECONDS + 1);
-        for (_, cell) in self.rows.iter_mut().take_while(|(key, _)| key.from_s < bound) {
+    /// Seals what lies far enough back. Begins where the last call ended, so a long run costs no more than a short one;
+    /// a late row below that point is sealed by its own call.
+    fn seal_old(&mut self, earliest_s: u32) {
+        let bound_s = self.rows_end_s.saturating_sub(OPEN_SECONDS + 1);
+        let from_s = earliest_s.min(self.sealed_below_s);
+        for (_, cell) in self.rows.range_mut(first_of(from_s)..first_of(bound_s.max(from_s))) {
             if let Cell::Open(row) = cell {
                 *cell = Cell::Sealed(Box::new(row.seal()));
             }
         }
+        self.sealed_below_s = self.sealed_below_s.max(bound_s);
     }
 
     /// The measured totals by step.
@@ -158,6 +164,11 @@ impl Series {
     }
 }
 
+/// The lowest key that a row beginning in this second can have.
+fn first_of(from_s: u32) -> RowKey {
+    RowKey { from_s, to_s: 0, step: 0, part: Part::Warmup }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +211,7 @@ mod tests {
         }
         assert!(matches!(series.rows.get(&RowKey::second(3, 0)), Some(Cell::Sealed(_))));
         series.add(&window(3, 0, &[500])).unwrap();
+        assert!(matches!(series.rows.get(&RowKey::second(3, 0)), Some(Cell::Sealed(_))));
         let third = series.second(3).unwrap();
         assert_eq!((third.row.counters.ok, third.row.latency.max_ns()), (2, Some(500_000_000)));
         assert_eq!(series.whole().counters.ok, 61);

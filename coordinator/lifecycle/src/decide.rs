@@ -165,8 +165,13 @@ impl Run {
             return; // Nobody had leave to send anything.
         }
         let late = matches!(self.state, State::Finished { .. });
+        // What can't be kept is not acknowledged, so that it is delivered once it can.
+        let store_failed = matches!(self.stop_reason(), Some(StopReason::StoreFailed(_)));
         let Some(share) = self.agents.get_mut(&agent) else { return };
         let known = share.reported.sequence;
+        if facts.sequence <= known && store_failed {
+            return;
+        }
         if facts.sequence <= known {
             out.push(Action::Acknowledge { agent, sequence: known });
             return;
@@ -179,8 +184,10 @@ impl Run {
         } else {
             share.report(facts);
         }
-        out.push(Action::Keep { agent, sequence: facts.sequence, late });
-        out.push(Action::Acknowledge { agent, sequence: facts.sequence });
+        if !store_failed {
+            out.push(Action::Keep { agent, sequence: facts.sequence, late });
+            out.push(Action::Acknowledge { agent, sequence: facts.sequence });
+        }
         if facts.last {
             if !late {
                 self.settle(now_ns, agent, out);

@@ -242,12 +242,16 @@ impl Run {
     /// The account up to now; final once the run is over.
     #[must_use]
     pub fn accounts(&self) -> Accounts {
-        let reason = match &self.state {
+        self.accounts_for(self.stop_reason())
+    }
+
+    /// Why the load has stopped, once it has.
+    pub(crate) fn stop_reason(&self) -> Option<&StopReason> {
+        match &self.state {
             State::Draining { reason, .. } => Some(reason),
             State::Finished { outcome, .. } => Some(&outcome.reason),
             _ => None,
-        };
-        self.accounts_for(reason)
+        }
     }
 
     fn accounts_for(&self, reason: Option<&StopReason>) -> Accounts {

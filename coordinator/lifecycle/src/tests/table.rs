@@ -130,6 +130,16 @@ fn draining_takes_what_is_owed() {
 }
 
 #[test]
+fn what_can_not_be_kept_is_not_acknowledged() {
+    let mut run = timed();
+    run.handle(S, window(A, 1, 5, false));
+    run.handle(S, broken_store());
+    check(run.clone(), window(A, 2, 5, false), &[], "draining");
+    check(run.clone(), window(A, 1, 5, false), &[], "draining");
+    check(run, window(A, 2, 5, true), &["send a release", "free a"], "draining");
+}
+
+#[test]
 fn finished_is_final() {
     for event in
         [stop(), Event::Time, refused(A), Event::Ready { agent: A }, wants(0), Event::Joined(facts(B))]
