@@ -1,0 +1,195 @@
+//! A request, checked and serialized once, sent any number of times from any connection.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::syntax::{decimal, elements, is_token, trim};
+
+const USER_AGENT: &str = concat!("volley/", env!("CARGO_PKG_VERSION"));
+
+/// A part of a request that can't be put on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RequestError {
+    /// Not a token (RFC 9110 section 9.1), or CONNECT, which would make the connection a tunnel.
+    #[error("method {0:?} is not one that can be sent")]
+    Method(String),
+    /// The host is empty or has bytes that a Host field can't have (RFC 9112 section 3.2).
+    #[error("host {0:?} has characters that cannot be sent")]
+    Host(String),
+    /// Host is given more than once, which every server refuses (RFC 9112 section 3.2).
+    #[error("header Host is given more than once")]
+    HostRepeated,
+    /// The target is empty or has bytes outside visible ASCII (RFC 9112 section 3.2).
+    #[error("path {0:?} has characters that cannot be sent")]
+    Target(String),
+    /// A header's name is no token (RFC 9110 section 5.1).
+    #[error("header name {0:?} is not a token")]
+    HeaderName(String),
+    /// A header's value has control characters in it (RFC 9110 section 5.5). The value may be a secret
+    /// and is not repeated.
+    #[error("the value of header {0:?} has control characters")]
+    HeaderValue(String),
+    /// A `Content-Length` that isn't the body's (RFC 9112 section 6.2).
+    #[error("header Content-Length is not the body's length of {body_bytes} bytes")]
+    ContentLength {
+        /// What it would have to be.
+        body_bytes: usize,
+    },
+    /// `Transfer-Encoding`: a prepared body is framed by its length (RFC 9112 section 6.1).
+    #[error("header Transfer-Encoding cannot be set: the body is sent with its length")]
+    TransferEncoding,
+}
+
+/// What the reader of an answer must know of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestKind {
+    /// Whether it is HEAD, whose answer has no body (RFC 9112 section 6.3, rule 1).
+    pub is_head: bool,
+    /// Whether the connection may be used again; a client that sent `close` sends nothing more on it
+    /// (RFC 9112 section 9.6).
+    pub keep_alive: bool,
+}
+
+/// A whole request, head and body, as bytes. A clone shares them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    bytes: Arc<[u8]>,
+    kind: RequestKind,
+    is_idempotent: bool,
+}
+
+impl Prepared {
+    /// Serializes a request (RFC 9112 section 3).
+    ///
+    /// `host` is the target's authority as Host has it (`example.org:8080`, `[::1]:80`);
+    /// `path_and_query` begins with a slash, or is `*`. Host, User-Agent and Accept are added unless
+    /// `headers` has them; Content-Length where there is a body or the method is one whose meaning
+    /// expects it (RFC 9110 section 8.6); `Connection: close` unless `keep_alive`. A header that says
+    /// `Connection: close` has the same effect as `keep_alive` being false.
+    ///
+    /// # Errors
+    ///
+    /// Where a part would make the request another one than it seems to be, such as a line end in a
+    /// header's value.
+    pub fn new(
+        method: &str,
+        host: &str,
+        path_and_query: &str,
+        headers: &[(String, String)],
+        body: &[u8],
+        keep_alive: bool,
+    ) -> Result<Self, RequestError> {
+        check_line(method, host, path_and_query)?;
+        check_headers(headers, body)?;
+        let says_close = has_option(headers, "close");
+        let mut text = format!("{method} {path_and_query} HTTP/1.1\r\n");
+        // RFC 9110 section 7.2 wants Host first.
+        push(&mut text, "Host", find(headers, "Host").unwrap_or(host));
+        push_default(&mut text, headers, "User-Agent", USER_AGENT);
+        push_default(&mut text, headers, "Accept", "*/*");
+        for (name, value) in headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("Host")) {
+            push(&mut text, name, value);
+        }
+        if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
+            push_default(&mut text, headers, "Content-Length", &body.len().to_string());
+        }
+        if !keep_alive && !says_close {
+            push(&mut text, "Connection", "close");
+        }
+        text.push_str("\r\n");
+        let bytes = [text.as_bytes(), body].concat().into();
+        let kind = RequestKind { is_head: method == "HEAD", keep_alive: keep_alive && !says_close };
+        Ok(Self { bytes, kind, is_idempotent: is_idempotent(method) })
+    }
+
+    /// What goes on the wire.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What the reader of the answer must know.
+    pub fn kind(&self) -> RequestKind {
+        self.kind
+    }
+
+    /// Whether the method is HEAD.
+    pub fn is_head(&self) -> bool {
+        self.kind.is_head
+    }
+
+    /// Whether the method is idempotent, so that the request may be sent again after a connection was
+    /// closed without an answer (RFC 9110 section 9.2.2).
+    pub fn is_idempotent(&self) -> bool {
+        self.is_idempotent
+    }
+}
+
+fn is_idempotent(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
+}
+
+fn check_line(method: &str, host: &str, target: &str) -> Result<(), RequestError> {
+    let is_visible = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_token(method.as_bytes()) || method == "CONNECT" {
+        return Err(RequestError::Method(method.to_owned()));
+    }
+    if !is_visible(host) {
+        return Err(RequestError::Host(host.to_owned()));
+    }
+    if !is_visible(target) {
+        return Err(RequestError::Target(target.to_owned()));
+    }
+    Ok(())
+}
+
+fn check_headers(headers: &[(String, String)], body: &[u8]) -> Result<(), RequestError> {
+    for (name, value) in headers {
+        if !is_token(name.as_bytes()) {
+            return Err(RequestError::HeaderName(name.clone()));
+        }
+        if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+            return Err(RequestError::HeaderValue(name.clone()));
+        }
+        if name.eq_ignore_ascii_case("Transfer-Encoding") {
+            return Err(RequestError::TransferEncoding);
+        }
+    }
+    let named = |wanted: &'static str| {
+        headers.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
+    };
+    if named("Host").count() > 1 {
+        return Err(RequestError::HostRepeated);
+    }
+    let mut lengths = named("Content-Length");
+    let is_right = match (lengths.next(), lengths.next()) {
+        (None, _) => true,
+        (Some(value), None) => decimal(trim(value.as_bytes())) == Some(body.len() as u64),
+        (Some(_), Some(_)) => false,
+    };
+    if is_right { Ok(()) } else { Err(RequestError::ContentLength { body_bytes: body.len() }) }
+}
+
+fn has_option(headers: &[(String, String)], option: &str) -> bool {
+    headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("Connection"))
+        .flat_map(|(_, value)| elements(value.as_bytes()))
+        .any(|element| element.eq_ignore_ascii_case(option.as_bytes()))
+}
+
+fn find<'a>(headers: &'a [(String, String)], wanted: &str) -> Option<&'a str> {
+    headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.as_str())
+}
+
+fn push(text: &mut String, name: &str, value: &str) {
+    for part in [name, ": ", value, "\r\n"] {
+        text.push_str(part);
+    }
+}
+
+fn push_default(text: &mut String, headers: &[(String, String)], name: &str, value: &str) {
+    if find(headers, name).is_none() {
+        push(text, name, value);
+    }
+}

@@ -1,0 +1,149 @@
+//! From the workers' windows to the agent's: a second is complete once no worker can add to it.
+
+use std::collections::BTreeMap;
+
+use volley_stats::{Iterations, RowKey, Second, StepId, Window};
+
+use crate::recorder::WorkerWindow;
+
+/// Most seconds for which a worker that was away is taken to have stayed as it was. It bounds the size of a window
+/// after a long stop of the whole process.
+const MAX_FILLED: u32 = 60;
+
+/// What the workers have handed over and nobody has sent yet.
+#[derive(Debug)]
+pub(crate) struct Merger {
+    /// By worker: the second that it may still add to; all before it are complete.
+    next: Vec<u32>,
+    pending: Window,
+    /// By second: run time of the latest completion in it.
+    latest_ns: BTreeMap<u32, u64>,
+    /// What was sent is complete up to this second, exclusive.
+    watermark_s: u32,
+}
+
+impl Merger {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            next: vec![0; workers],
+            pending: Window::default(),
+            latest_ns: BTreeMap::new(),
+            watermark_s: 0,
+        }
+    }
+
+    /// Adds a worker's window of `second`; the worker goes on at `next`, or not at all.
+    pub(crate) fn add(&mut self, worker: usize, second: u32, next: Option<u32>, window: &WorkerWindow) {
+        for (step, row) in (0 as StepId..).zip(&window.rows).filter(|(_, row)| !row.is_empty()) {
+            let key = RowKey::second(second, step);
+            self.pending.rows.entry(key).or_default().merge(row);
+        }
+        self.pending.seconds.entry(second).or_default().merge(&window.scalars);
+        // A worker that slept over some seconds had the same users and connections in them.
+        let gauges = Second { iterations: Iterations::default(), ..window.scalars };
+        for skipped in (second + 1..next.unwrap_or(0)).take(MAX_FILLED as usize) {
+            self.pending.seconds.entry(skipped).or_default().merge(&gauges);
+        }
+        let latest_ns = self.latest_ns.entry(second).or_default();
+        *latest_ns = window.latest_ns.max(*latest_ns);
+        self.next[worker] = next.unwrap_or(u32::MAX);
+    }
+
+    /// A worker will add nothing more.
+    pub(crate) fn done(&mut self, worker: usize) {
+        self.next[worker] = u32::MAX;
+    }
+
+    /// The seconds that became complete, if any did. None once all workers are done: then comes [`Self::last`].
+    pub(crate) fn complete(&mut self) -> Option<Window> {
+        let watermark_s = self.next.iter().copied().min().filter(|&next| next != u32::MAX)?;
+        if watermark_s <= self.watermark_s {
+            return None;
+        }
+        self.watermark_s = watermark_s;
+        let first_kept = RowKey { from_s: watermark_s, to_s: 0, ..RowKey::second(watermark_s, 0) };
+        let rows = self.pending.rows.split_off(&first_kept);
+        let seconds = self.pending.seconds.split_off(&watermark_s);
+        let rest = Window { rows, seconds, ..Window::default() };
+        let window = std::mem::replace(&mut self.pending, rest);
+        let later = self.latest_ns.split_off(&watermark_s);
+        let latest_ns = max_of(&std::mem::replace(&mut self.latest_ns, later));
+        Some(Window { watermark_s, latest_ns, ..window })
+    }
+
+    /// All that is left.
+    pub(crate) fn last(self) -> Window {
+        let end_s = self.pending.seconds.last_key_value().map_or(0, |(second, _)| second + 1);
+        let latest_ns = max_of(&self.latest_ns);
+        Window { watermark_s: self.watermark_s.max(end_s), latest_ns, ..self.pending }
+    }
+}
+
+fn max_of(latest_ns: &BTreeMap<u32, u64>) -> u64 {
+    latest_ns.values().copied().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(started: u64) -> WorkerWindow {
+        let mut window = WorkerWindow::new(2);
+        window.latest_ns = started * 10;
+        window.rows[1].counters.started = started;
+        window.scalars = Second {
+            iterations: Iterations { started, ..Iterations::default() },
+            users: 5,
+            ..Second::default()
+        };
+        window
+    }
+
+    /// Seconds with the requests started and the users in each, the watermark, the latest completion.
+    fn seen(window: &Window) -> (Vec<(u32, u64, u32)>, u32, u64) {
+        let seconds = window.seconds.iter().map(|(&second, scalars)| {
+            let row = window.rows.get(&RowKey::second(second, 1));
+            (second, row.map_or(0, |row| row.counters.started), scalars.users)
+        });
+        (seconds.collect(), window.watermark_s, window.latest_ns)
+    }
+
+    #[test]
+    fn a_second_is_complete_when_the_latest_worker_has_handed_it_over() {
+        let mut merger = Merger::new(2);
+        merger.add(0, 0, Some(1), &window(10));
+        assert_eq!(merger.complete(), None);
+        merger.add(0, 1, Some(2), &window(11));
+        merger.add(1, 0, Some(1), &window(100));
+        assert_eq!(merger.complete().as_ref().map(seen), Some((vec![(0, 110, 10)], 1, 1000)));
+        assert_eq!(merger.complete(), None);
+        merger.add(1, 1, Some(2), &window(101));
+        assert_eq!(merger.complete().as_ref().map(seen), Some((vec![(1, 112, 10)], 2, 1010)));
+        assert_eq!(seen(&merger.last()), (vec![], 2, 0));
+    }
+
+    #[test]
+    fn a_worker_that_slept_is_counted_in_the_seconds_between() {
+        let mut merger = Merger::new(2);
+        for second in 0..4 {
+            merger.add(0, second, Some(second + 1), &window(1));
+        }
+        assert_eq!(merger.complete(), None);
+        merger.add(1, 0, Some(3), &window(7));
+        let expected = vec![(0, 8, 10), (1, 1, 10), (2, 1, 10)];
+        assert_eq!(merger.complete().as_ref().map(seen), Some((expected, 3, 70)));
+        merger.done(1);
+        assert_eq!(merger.complete().as_ref().map(seen), Some((vec![(3, 1, 5)], 4, 10)));
+        merger.add(0, 4, None, &window(2));
+        assert_eq!(merger.complete(), None);
+        assert_eq!(seen(&merger.last()), (vec![(4, 2, 5)], 5, 20));
+    }
+
+    #[test]
+    fn nothing_happened() {
+        let mut merger = Merger::new(1);
+        merger.done(0);
+        assert_eq!(merger.complete(), None);
+        assert_eq!(merger.last(), Window::default());
+    }
+}

@@ -1,0 +1,168 @@
+//! A target that does what a test tells it, on raw sockets, and counts what it saw.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use socket2::{Domain, SockRef, Socket, Type};
+
+/// What a target counted.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    connections: AtomicU64,
+    requests: AtomicU64,
+}
+
+impl Seen {
+    /// Connections accepted.
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    /// Whole requests, heads with their bodies.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
+    }
+}
+
+/// One accepted connection.
+pub(crate) struct Peer {
+    pub(crate) stream: TcpStream,
+    seen: Arc<Seen>,
+    read: Vec<u8>,
+}
+
+impl Peer {
+    /// Waits for a whole request and counts it; its head, or nothing when the client is gone.
+    pub(crate) fn request(&mut self) -> Option<String> {
+        loop {
+            if let Some(end) = self.read.windows(4).position(|four| four == b"\r\n\r\n") {
+                let head = String::from_utf8_lossy(&self.read[..end]).to_ascii_lowercase();
+                let body = head
+                    .lines()
+                    .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
+                    .unwrap_or(0);
+                if self.read.len() >= end + 4 + body {
+                    self.read.drain(..end + 4 + body);
+                    self.seen.requests.fetch_add(1, Ordering::SeqCst);
+                    return Some(head);
+                }
+            }
+            self.more()?;
+        }
+    }
+
+    /// Waits for the head of a request; doesn't count it and doesn't read its body.
+    pub(crate) fn head(&mut self) -> Option<()> {
+        while !self.read.windows(4).any(|four| four == b"\r\n\r\n") {
+            self.more()?;
+        }
+        Some(())
+    }
+
+    fn more(&mut self) -> Option<()> {
+        let mut piece = [0; 16 * 1024];
+        let bytes = self.stream.read(&mut piece).ok().filter(|&bytes| bytes > 0)?;
+        self.read.extend_from_slice(&piece[..bytes]);
+        Some(())
+    }
+
+    pub(crate) fn say(&mut self, text: &str) -> Option<()> {
+        self.stream.write_all(text.as_bytes()).ok()
+    }
+
+    /// Answers 200 with a body of 5 bytes.
+    pub(crate) fn hello(&mut self) -> Option<()> {
+        self.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    }
+
+    /// Waits until the client closes.
+    pub(crate) fn drain(&mut self) {
+        let mut piece = [0; 64 * 1024];
+        while self.stream.read(&mut piece).is_ok_and(|bytes| bytes > 0) {}
+    }
+
+    /// Closes with a RST instead of a FIN.
+    pub(crate) fn reset(&self) {
+        SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).unwrap();
+    }
+
+    /// Closes for writing only.
+    pub(crate) fn half_close(&self) {
+        self.stream.shutdown(Shutdown::Write).unwrap();
+    }
+}
+
+/// A listening target; its thread ends with it.
+pub(crate) struct Target {
+    pub(crate) address: SocketAddr,
+    seen: Arc<Seen>,
+    ended: Arc<AtomicBool>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Target {
+    /// Serves each connection by `serve`, which closes it by returning.
+    pub(crate) fn new(serve: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
+        let listener = listener(4096);
+        let address = listener.local_addr().unwrap();
+        let (seen, ended) = (Arc::<Seen>::default(), Arc::<AtomicBool>::default());
+        let serve = Arc::new(serve);
+        let accepting = {
+            let (seen, ended) = (Arc::clone(&seen), Arc::clone(&ended));
+            thread::spawn(move || {
+                for stream in listener.incoming() {
+                    if ended.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    seen.connections.fetch_add(1, Ordering::SeqCst);
+                    let (seen, serve) = (Arc::clone(&seen), Arc::clone(&serve));
+                    let stream = stream.unwrap();
+                    stream.set_nodelay(true).unwrap();
+                    thread::spawn(move || serve(&mut Peer { stream, seen, read: Vec::new() }));
+                }
+            })
+        };
+        Self { address, seen, ended, accepting: Some(accepting) }
+    }
+
+    /// Answers every request with 200 and `hello`.
+    pub(crate) fn hello() -> Self {
+        Self::new(|peer| while peer.request().and_then(|_| peer.hello()).is_some() {})
+    }
+
+    /// Takes requests and never answers.
+    pub(crate) fn silent() -> Self {
+        Self::new(|peer| while peer.request().is_some() {})
+    }
+
+    pub(crate) fn seen(&self) -> &Arc<Seen> {
+        &self.seen
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+        if let Some(accepting) = self.accepting.take() {
+            accepting.join().unwrap();
+        }
+    }
+}
+
+/// A listener with room for this many connections that nobody has accepted yet.
+pub(crate) fn listener(backlog: i32) -> TcpListener {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
+    socket.listen(backlog).unwrap();
+    TcpListener::from(socket)
+}
+
+/// An address on which nobody listens.
+pub(crate) fn closed_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}

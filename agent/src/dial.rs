@@ -1,0 +1,254 @@
+//! The link over gRPC: dials the coordinator, puts [`Agent::converse`] on the stream, and comes back when it breaks. It
+//! has a thread of its own, so that neither load nor anything else in the process delays a ping.
+
+use std::error::Error as _;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::{Channel, Endpoint};
+use volley_plan::link::{FromAgent, PROTOCOL, ToAgent};
+use volley_proto::{WireError, client, v1};
+
+use crate::agent::{Agent, AgentOptions, LinkEnd, launch_engine};
+use crate::backoff::Backoff;
+use crate::priority::Priority;
+
+/// Most time for opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Messages that wait for the stream. A ping waits behind no more than these.
+const OUTGOING: usize = 2;
+/// Messages that wait for the session.
+const INCOMING: usize = 64;
+
+/// Where to, and how the agent is to be.
+#[derive(Clone, Debug)]
+pub struct DialOptions {
+    /// The coordinator's address for agents: `host:port`.
+    pub coordinator: String,
+    /// The agent.
+    pub agent: AgentOptions,
+}
+
+/// Why an agent can't work.
+#[derive(Debug, Error)]
+pub enum DialError {
+    /// The address can't be one.
+    #[error("{0:?} is not the address of a coordinator; it should look like 127.0.0.1:7071")]
+    Address(String),
+    /// The coordinator doesn't want this agent as it is.
+    #[error(
+        "the coordinator at {coordinator} refused this agent (volley {version}, protocol {PROTOCOL}): {reason}",
+        version = env!("CARGO_PKG_VERSION")
+    )]
+    Refused {
+        /// Its address.
+        coordinator: String,
+        /// Its reason; for another version it names both.
+        reason: String,
+    },
+    /// The thread or its runtime can't be made.
+    #[error("the link's thread can't be started")]
+    Start(#[source] io::Error),
+    /// The thread ended without a result, which only a fault in this program can cause.
+    #[error("the link's thread broke down")]
+    BrokenDown,
+}
+
+/// Why one attempt to hold a connection ended.
+#[derive(Debug, Error)]
+enum AttemptError {
+    #[error("can't reach the coordinator")]
+    Connect(#[source] tonic::transport::Error),
+    #[error("the stream broke: {} ({})", .0.message(), .0.code())]
+    Stream(tonic::Status),
+    #[error("the coordinator said what this agent doesn't understand")]
+    Wire(#[source] WireError),
+}
+
+/// Makes an agent and keeps it connected until `shutdown` is ready or the coordinator refuses it. Then, and also when
+/// the returned future is dropped, all sending ends.
+///
+/// Connecting is tried again for ever, after waits of 100 ms to 2 s; the log says once when contact is lost and once
+/// when it is back.
+///
+/// # Errors
+/// A bad address, a refusal, or no thread to be had: all that trying again won't mend.
+pub async fn dial(
+    options: DialOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), DialError> {
+    let DialOptions { coordinator, agent } = options;
+    let endpoint = endpoint(&coordinator)?;
+    let make = move || {
+        let priority = Priority::raise();
+        Agent::with_launch(agent, Box::new(move |setup| priority.normally(|| launch_engine(setup))))
+    };
+    on_own_thread(make, Link { coordinator, endpoint, reachable: None }, shutdown).await
+}
+
+/// Runs the link on its own thread. The agent is made there, since it needs that thread's priority.
+async fn on_own_thread(
+    make: impl FnOnce() -> Agent + Send + 'static,
+    link: Link,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), DialError> {
+    let (done, result) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("volley-link".to_owned());
+    let spawned = thread.spawn(move || {
+        let mut done = done;
+        let outcome = run(make, link, shutdown, &mut done);
+        // Nobody waits any more if the caller was dropped.
+        let _ = done.send(outcome);
+    });
+    spawned.map_err(DialError::Start)?;
+    result.await.unwrap_or(Err(DialError::BrokenDown))
+}
+
+fn run(
+    make: impl FnOnce() -> Agent,
+    mut link: Link,
+    shutdown: impl Future<Output = ()>,
+    done: &mut oneshot::Sender<Result<(), DialError>>,
+) -> Result<(), DialError> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(DialError::Start)?;
+    let outcome = runtime.block_on(async {
+        let mut agent = make();
+        tokio::select! {
+            refused = link.keep(&mut agent) => Err(refused),
+            () = shutdown => Ok(()),
+            () = done.closed() => Ok(()),
+        }
+    });
+    // A name look-up that hangs must not hold up the end.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Takes `host:port`.
+fn endpoint(coordinator: &str) -> Result<Endpoint, DialError> {
+    let bad = || DialError::Address(coordinator.to_owned());
+    let endpoint = Endpoint::from_shared(format!("http://{coordinator}")).map_err(|_| bad())?;
+    let uri = endpoint.uri();
+    let whole = uri.authority().is_some_and(|authority| authority.as_str() == coordinator);
+    if !whole || uri.port_u16().is_none_or(|port| port == 0) || coordinator.contains('@') {
+        return Err(bad());
+    }
+    Ok(endpoint.connect_timeout(CONNECT_TIMEOUT))
+}
+
+/// The way to one coordinator.
+struct Link {
+    coordinator: String,
+    endpoint: Endpoint,
+    /// True from joining until contact is lost, then false; nothing at first. Each change is said in the log once.
+    reachable: Option<bool>,
+}
+
+impl Link {
+    /// Holds the connection, again and again, until the coordinator refuses the agent.
+    async fn keep(&mut self, agent: &mut Agent) -> DialError {
+        let mut backoff = Backoff::default();
+        loop {
+            let began = Instant::now();
+            let end = self.attempt(agent).await;
+            if self.reachable == Some(true) {
+                backoff.held(began.elapsed());
+            }
+            if let Ok(LinkEnd::Refused(reason)) = end {
+                return DialError::Refused { coordinator: self.coordinator.clone(), reason };
+            }
+            self.say_lost(end.err());
+            let wait = backoff.next(rand::random());
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                never = agent.alone() => match never {},
+            }
+        }
+    }
+
+    /// Connects and converses until the connection ends.
+    async fn attempt(&mut self, agent: &mut Agent) -> Result<LinkEnd, AttemptError> {
+        let channel = tokio::select! {
+            channel = self.endpoint.connect() => channel.map_err(AttemptError::Connect)?,
+            never = agent.alone() => match never {},
+        };
+        let (to, outgoing) = mpsc::channel(OUTGOING);
+        let (incoming, from) = mpsc::channel(INCOMING);
+        let mut pump = pin!(self.pump(channel, outgoing, incoming));
+        let mut conversation = pin!(agent.converse(to, from));
+        tokio::select! {
+            biased;
+            end = &mut conversation => Ok(end),
+            pumped = &mut pump => match (conversation.await, pumped) {
+                // What came before the break has been heard by now; a refusal explains it.
+                (LinkEnd::Refused(reason), _) => Ok(LinkEnd::Refused(reason)),
+                (LinkEnd::Closed, Ok(())) => Ok(LinkEnd::Closed),
+                (LinkEnd::Closed, Err(error)) => Err(error),
+            },
+        }
+    }
+
+    /// Carries messages between the stream and the session. The session speaks first, so both go on at once.
+    async fn pump(
+        &mut self,
+        channel: Channel,
+        outgoing: mpsc::Receiver<FromAgent>,
+        incoming: mpsc::Sender<ToAgent>,
+    ) -> Result<(), AttemptError> {
+        let outgoing = ReceiverStream::new(outgoing).map(v1::FromAgent::from);
+        let answer = client(channel).attach(outgoing).await.map_err(AttemptError::Stream)?;
+        let mut stream = answer.into_inner();
+        while let Some(message) = stream.message().await.map_err(AttemptError::Stream)? {
+            let message = ToAgent::try_from(message).map_err(AttemptError::Wire)?;
+            if message == ToAgent::Welcome {
+                self.say_joined();
+            }
+            if incoming.send(message).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn say_joined(&mut self) {
+        tracing::info!(coordinator = self.coordinator, "joined the coordinator");
+        self.reachable = Some(true);
+    }
+
+    /// Says that contact is lost, once for each time.
+    fn say_lost(&mut self, error: Option<AttemptError>) {
+        let why =
+            error.map_or_else(|| "the connection was closed or silent".to_owned(), |error| in_words(&error));
+        if self.reachable == Some(false) {
+            tracing::debug!(coordinator = self.coordinator, why, "still no contact with the coordinator");
+            return;
+        }
+        self.reachable = Some(false);
+        tracing::warn!(
+            coordinator = self.coordinator,
+            why,
+            "no contact with the coordinator; trying again and again"
+        );
+    }
+}
+
+/// An error with its causes.
+fn in_words(error: &AttemptError) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests;

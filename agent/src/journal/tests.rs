@@ -1,0 +1,181 @@
+//! Under any interleaving of pushing, sending, acknowledging and reconnecting: totals are kept, numbers have no gaps,
+//! and what was sent is never altered.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use volley_stats::Series;
+
+use super::*;
+use crate::testing::{run_id, window};
+
+fn opened(run: &str) -> (Journal, RunId) {
+    let (mut journal, run) = (Journal::default(), run_id(run));
+    assert_eq!(journal.open(&run), None);
+    (journal, run)
+}
+
+/// Sequences of all windows that can be sent now.
+fn sequences(journal: &mut Journal) -> Vec<u64> {
+    std::iter::from_fn(|| journal.next()).map(|numbered| numbered.sequence).collect()
+}
+
+#[test]
+fn only_a_few_are_on_their_way() {
+    let (mut journal, run) = opened("r");
+    for second in 0..10 {
+        journal.push(&run, &window(second, &[1]), second == 9);
+    }
+    assert_eq!(sequences(&mut journal), [1, 2, 3, 4]);
+    assert!(!journal.has_next());
+    journal.acknowledge(&run, 2);
+    assert_eq!(sequences(&mut journal), [5, 6]);
+    journal.reconnected();
+    assert_eq!(sequences(&mut journal), [3, 4, 5, 6]);
+    journal.acknowledge(&run, 1_000_000);
+    assert_eq!(sequences(&mut journal), [7, 8, 9, 10], "an absurd acknowledgement covers only what was sent");
+}
+
+#[test]
+fn runs_do_not_wait_for_each_other() {
+    let (mut journal, one) = opened("one");
+    let two = run_id("two");
+    journal.open(&two);
+    for second in 0..6 {
+        journal.push(&one, &window(second, &[1]), false);
+    }
+    journal.push(&two, &window(0, &[1]), false);
+    let sent: Vec<(String, u64)> = std::iter::from_fn(|| journal.next())
+        .map(|numbered| (numbered.run.to_string(), numbered.sequence))
+        .collect();
+    let expected = [("one", 1), ("one", 2), ("one", 3), ("one", 4), ("two", 1)];
+    assert_eq!(sent, expected.map(|(run, sequence)| (run.to_owned(), sequence)));
+    journal.forget(&one);
+    journal.reconnected();
+    assert_eq!(sequences(&mut journal), [1]);
+}
+
+#[test]
+fn the_oldest_run_is_given_up_for_a_ninth() {
+    let mut journal = Journal::default();
+    let runs: Vec<RunId> = (0..=MAX_RUNS).map(|n| run_id(&format!("r{n}"))).collect();
+    let given_up: Vec<_> = runs.iter().filter_map(|run| journal.open(run)).collect();
+    assert_eq!(given_up, [runs[0].clone()]);
+    assert_eq!(journal.open(&runs[1]), None, "a known run needs no room");
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Push(Vec<u64>),
+    PushMany(u32),
+    Send,
+    /// Of those received and not yet acknowledged, in thousandths.
+    Acknowledge(u64),
+    Reconnect,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => proptest::collection::vec(1u64..1_000_000_000, 0..4).prop_map(Step::Push),
+        1 => (1u32..150).prop_map(Step::PushMany),
+        6 => Just(Step::Send),
+        3 => (0u64..=1000).prop_map(Step::Acknowledge),
+        1 => Just(Step::Reconnect),
+    ]
+}
+
+/// The journal beside a coordinator that takes windows by their number.
+struct Pair {
+    journal: Journal,
+    run: RunId,
+    pushed: Series,
+    received: BTreeMap<u64, Numbered>,
+    acknowledged: u64,
+    second: u32,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let (journal, run) = opened("r");
+        Self {
+            journal,
+            run,
+            pushed: Series::default(),
+            received: BTreeMap::new(),
+            acknowledged: 0,
+            second: 0,
+        }
+    }
+
+    fn push(&mut self, latencies: &[u64], last: bool) {
+        let window = window(self.second, latencies);
+        self.second += 1;
+        self.pushed.add(&window).expect("a good window");
+        self.journal.push(&self.run, &window, last);
+    }
+
+    /// Sends one; a repeated number must hold what it held before, a new one must be the next.
+    fn send(&mut self) -> bool {
+        let Some(numbered) = self.journal.next() else { return false };
+        let next = self.received.len() as u64 + 1;
+        match self.received.get(&numbered.sequence) {
+            Some(known) => assert_eq!(*known, numbered, "a window once sent is never altered"),
+            None => {
+                assert_eq!(numbered.sequence, next, "numbers have no gaps");
+                self.received.insert(next, numbered);
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Push(latencies) => self.push(latencies, false),
+            Step::PushMany(n) => (0..*n).for_each(|ns| self.push(&[u64::from(ns)], false)),
+            Step::Send => _ = self.send(),
+            Step::Acknowledge(thousandths) => {
+                let open = self.received.len() as u64 - self.acknowledged;
+                self.acknowledged += open * thousandths / 1000;
+                self.journal.acknowledge(&self.run, self.acknowledged);
+            }
+            Step::Reconnect => self.journal.reconnected(),
+        }
+        for journal in &self.journal.runs {
+            assert!(journal.waiting.len() <= MAX_WAITING && journal.sent.len() <= MAX_ON_THE_WAY);
+        }
+    }
+
+    fn deliver_the_rest(&mut self) {
+        self.push(&[], true);
+        self.journal.reconnected();
+        for _ in 0..1000 {
+            while self.send() {}
+            self.journal.acknowledge(&self.run, self.received.len() as u64);
+        }
+        assert!(!self.journal.has_next());
+    }
+
+    fn check_totals(&self) {
+        let mut series = Series::default();
+        for numbered in self.received.values() {
+            series.add(&numbered.window).expect("a good window");
+        }
+        assert_eq!(series.whole(), self.pushed.whole());
+        assert_eq!(series.iterations(), self.pushed.iterations());
+        let last: Vec<u64> = self.received.values().filter(|n| n.last).map(|n| n.sequence).collect();
+        assert_eq!(last, [self.received.len() as u64], "the last one is last, and there is one");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn totals_are_kept_whatever_happens(steps in proptest::collection::vec(step(), 0..60)) {
+        let mut pair = Pair::new();
+        for step in &steps {
+            pair.take(step);
+        }
+        pair.deliver_the_rest();
+        pair.check_totals();
+    }
+}
