@@ -1,0 +1,116 @@
+//! Errors as problem details (RFC 9457).
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use volley_plan::link::RunId;
+use volley_plan::{Fault, Faults};
+
+use crate::coordinator::{StartError, StopError};
+use crate::store::StoreError;
+
+/// An answer that says what is wrong, as `application/problem+json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Problem {
+    /// There are no pages about kinds of problem, so title and status say it all (RFC 9457 section 4.2.1).
+    #[serde(rename = "type")]
+    kind: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) status: u16,
+    pub(crate) detail: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) errors: Vec<Fault>,
+    /// When it is worth asking again, in seconds.
+    #[serde(skip)]
+    retry_after_s: Option<u32>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: u16, title: &'static str, detail: impl Into<String>) -> Self {
+        let (detail, errors) = (detail.into(), Vec::new());
+        Self { kind: "about:blank", title, status, detail, errors, retry_after_s: None }
+    }
+
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(404, "Not found", detail)
+    }
+
+    pub(crate) fn no_run(id: &RunId) -> Self {
+        Self::not_found(format!("there is no run {id}"))
+    }
+
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(400, "Bad request", detail)
+    }
+
+    pub(crate) fn faults(faults: Faults) -> Self {
+        let detail = match faults.0.as_slice() {
+            [fault] => fault.to_string(),
+            many => format!("the plan has {} faults", many.len()),
+        };
+        Self { errors: faults.0, ..Self::new(422, "The plan cannot be run", detail) }
+    }
+
+    fn retry_after(self, seconds: u32) -> Self {
+        Self { retry_after_s: Some(seconds), ..self }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let retry_after_s = self.retry_after_s;
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<StartError> for Problem {
+    fn from(error: StartError) -> Self {
+        let detail = error.to_string();
+        match error {
+            StartError::NoAgents { .. } => Self::new(503, "No agent", detail),
+            StartError::AgentsBusy { .. } => Self::new(409, "Agents are busy", detail),
+            StartError::TooManyRuns => Self::new(429, "Too many runs", detail).retry_after(10),
+            StartError::ShuttingDown => Self::new(503, "Shutting down", detail),
+            StartError::Store(error) => Self::from(error),
+        }
+    }
+}
+
+impl From<StopError> for Problem {
+    fn from(error: StopError) -> Self {
+        match error {
+            StopError::NotFound(run) => Self::no_run(&run),
+            StopError::Over(_) => Self::new(409, "The run is over", error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the store failed");
+        Self::new(500, "The store failed", error.to_string())
+    }
+}
+
+/// The run that an address names. What cannot be a name is not found.
+pub(crate) struct RunPath(pub(crate) RunId);
+
+impl<S: Send + Sync> FromRequestParts<S> for RunPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = Path::<String>::from_request_parts(parts, state).await.ok();
+        let run = name.and_then(|Path(name)| RunId::new(&name));
+        run.map(Self).ok_or_else(|| Problem::not_found("there is no such run"))
+    }
+}

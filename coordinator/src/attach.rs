@@ -1,0 +1,137 @@
+//! One agent's connection: lets it join, answers its pings, and brings what it reports to the run it belongs to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use volley_plan::link::{FromAgent, Hello, Incarnation, Order, Progress, Report, RoundTrip, RunId, ToAgent};
+
+use crate::coordinator::Shared;
+use crate::driver::{Input, Pong};
+use crate::fleet::Connection;
+
+#[cfg(test)]
+mod tests;
+
+/// A connection must say who it is within this time.
+const JOIN_WITHIN: Duration = Duration::from_secs(10);
+/// A connection on which nothing came for this long (twenty pings) is given up: its agent, if it lives, dials again.
+const SILENT_FOR: Duration = Duration::from_secs(10);
+
+/// Speaks with one agent until either side ends the connection.
+pub(crate) async fn attach(
+    shared: Arc<Shared>,
+    mut from: mpsc::Receiver<FromAgent>,
+    to: mpsc::Sender<ToAgent>,
+) {
+    let Some(hello) = greeting(&mut from, &to).await else { return };
+    let agent = hello.incarnation;
+    let Some(connection) = join(&shared, hello, &to) else { return };
+    // The fleet has its own, and what leads to the agent ends with that.
+    drop(to);
+    let number = connection.number;
+    converse(&shared, agent, &mut from, connection.closed).await;
+    shared.fleet(|fleet, _| fleet.leave(agent, number));
+    shared.fleet_changed();
+    tracing::info!(%agent, "agent disconnected");
+}
+
+/// The first message must say who it is.
+async fn greeting(from: &mut mpsc::Receiver<FromAgent>, to: &mpsc::Sender<ToAgent>) -> Option<Hello> {
+    match timeout(JOIN_WITHIN, from.recv()).await {
+        Ok(Some(FromAgent::Join(hello))) => Some(hello),
+        Ok(Some(FromAgent::Ping { .. } | FromAgent::Report { .. })) => {
+            let reason = "the first message of a connection must be a join".to_owned();
+            // Nothing was sent before, so there is room; and if the agent is gone, it needn't know.
+            let _ = to.try_send(ToAgent::Refused { reason });
+            None
+        }
+        Ok(None) | Err(_) => None,
+    }
+}
+
+fn join(shared: &Shared, hello: Hello, to: &mpsc::Sender<ToAgent>) -> Option<Connection> {
+    if shared.is_stopping() {
+        return None;
+    }
+    let (agent, name, workers) = (hello.incarnation, hello.name.clone(), hello.workers);
+    match shared.fleet(|fleet, now_ns| fleet.join(hello, to.clone(), now_ns)) {
+        Ok(connection) => {
+            tracing::info!(%agent, name, workers, "agent joined");
+            shared.send(agent, ToAgent::Welcome);
+            shared.offer();
+            Some(connection)
+        }
+        Err(refusal) => {
+            tracing::warn!(%agent, name, %refusal, "agent refused");
+            let _ = to.try_send(ToAgent::Refused { reason: refusal.to_string() });
+            None
+        }
+    }
+}
+
+async fn converse(
+    shared: &Shared,
+    agent: Incarnation,
+    from: &mut mpsc::Receiver<FromAgent>,
+    mut closed: oneshot::Receiver<()>,
+) {
+    loop {
+        let message = tokio::select! {
+            biased;
+            _ = &mut closed => return,
+            message = timeout(SILENT_FOR, from.recv()) => message,
+        };
+        match message {
+            Ok(Some(FromAgent::Ping { sent_ns, round_trip, progress })) => {
+                pinged(shared, agent, sent_ns, round_trip, progress).await;
+            }
+            Ok(Some(FromAgent::Report { run, report })) => reported(shared, agent, &run, report).await,
+            Ok(Some(FromAgent::Join(_))) => {
+                return shared.turn_away(agent, "a second join on one connection");
+            }
+            Ok(None) => return,
+            Err(_) => {
+                tracing::warn!(%agent, "agent silent for too long: connection given up");
+                return;
+            }
+        }
+    }
+}
+
+async fn pinged(
+    shared: &Shared,
+    agent: Incarnation,
+    sent_ns: u64,
+    round_trip: Option<RoundTrip>,
+    progress: Option<Progress>,
+) {
+    let (received_ns, at_work) = shared.fleet(|fleet, now_ns| {
+        fleet.heard(agent, now_ns);
+        fleet.pinged(agent, sent_ns, now_ns, round_trip);
+        (now_ns, fleet.run_of(agent))
+    });
+    let pong = Pong { sent_ns, received_ns };
+    // An agent that doesn't know of its run yet has taken no order of it.
+    let unaware = |run| Progress { run, acknowledged: 0 };
+    let Some(Progress { run, acknowledged }) = progress.or_else(|| at_work.map(unaware)) else {
+        shared.pong(agent, pong, None);
+        return shared.offer();
+    };
+    let input = Input::Pinged { agent, acknowledged, pong };
+    if shared.hand_over(&run, input).await.is_err() {
+        // Nobody here knows this run, so nobody will ever take its results or let the agent go.
+        let number = acknowledged.saturating_add(1);
+        shared.send_order(agent, &run, number, Order::Release);
+        shared.pong(agent, pong, None);
+        tracing::warn!(%agent, %run, "agent works for an unknown run: let go");
+    }
+}
+
+async fn reported(shared: &Shared, agent: Incarnation, run: &RunId, report: Report) {
+    shared.fleet(|fleet, now_ns| fleet.heard(agent, now_ns));
+    if shared.hand_over(run, Input::Reported { agent, report }).await.is_err() {
+        tracing::debug!(%agent, %run, "report on an unknown run left out");
+    }
+}

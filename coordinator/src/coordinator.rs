@@ -1,0 +1,357 @@
+//! The coordinator: its fleet, its runs, and what can be asked of it. One value for a service and for a run within one
+//! process alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+use volley_plan::Plan;
+use volley_plan::link::{FromAgent, Incarnation, Lease, Order, RunId, ToAgent};
+
+use crate::attach;
+use crate::clock::Clock;
+use crate::document::{Progress, RunDocument, RunSummary};
+use crate::driver::{Input, Pong};
+use crate::fleet::{AgentView, Fleet, Strength};
+use crate::live::{AgentViews, Live};
+use crate::settings::Settings;
+use crate::store::{Store, StoreError};
+
+mod start;
+
+pub use start::{NewRun, StartError};
+
+/// A coordinator. Clones are the same one.
+#[derive(Clone)]
+pub struct Coordinator {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Why a run cannot be stopped.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum StopError {
+    /// There is none of this name.
+    #[error("there is no run {0}")]
+    NotFound(RunId),
+    /// It is over.
+    #[error("run {0} is over already")]
+    Over(RunId),
+}
+
+/// What all tasks of a coordinator share. Each lock is held for the time of one look or change, never over an
+/// `await`, and none of these locks is taken while another is held.
+pub(crate) struct Shared {
+    pub(crate) clock: Clock,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) settings: Settings,
+    fleet: Mutex<Fleet>,
+    runs: Mutex<Runs>,
+    /// Counts changes of the fleet.
+    fleet_changes: watch::Sender<u64>,
+    stopping: AtomicBool,
+    agents_address: OnceLock<String>,
+}
+
+#[derive(Default)]
+struct Runs {
+    by_id: BTreeMap<RunId, Handle>,
+    /// Those that wait for agents, the oldest first.
+    waiting: BTreeSet<RunId>,
+}
+
+/// A run and the way to its driver, which ends when this is dropped.
+#[derive(Clone)]
+struct Handle {
+    live: Arc<Live>,
+    inbox: mpsc::Sender<Input>,
+}
+
+impl Coordinator {
+    /// A coordinator without agents and runs. It does nothing by itself.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, settings: Settings) -> Self {
+        let shared = Shared {
+            clock: Clock::start(),
+            store,
+            settings,
+            fleet: Mutex::default(),
+            runs: Mutex::default(),
+            fleet_changes: watch::Sender::new(0),
+            stopping: AtomicBool::new(false),
+            agents_address: OnceLock::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Speaks with one agent over one connection until it ends. `to` should hold some hundred messages: an agent
+    /// that lets it run full is cut off.
+    pub fn attach(
+        &self,
+        from: mpsc::Receiver<FromAgent>,
+        to: mpsc::Sender<ToAgent>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        attach::attach(self.shared.clone(), from, to)
+    }
+
+    /// Starts a run, and gives back its name at once: preparing and everything after happens by itself.
+    ///
+    /// # Errors
+    /// [`StartError`] says why it can't be started.
+    pub async fn start_run(&self, new: NewRun) -> Result<RunId, StartError> {
+        start::start_run(self.shared.clone(), new).await
+    }
+
+    /// Asks for a run's end: no new iterations, requests in flight have the plan's drain time.
+    ///
+    /// # Errors
+    /// [`StopError`] if there is no such run, or it is over.
+    pub fn stop_run(&self, run: &RunId) -> Result<(), StopError> {
+        let live = self.shared.live(run).ok_or_else(|| StopError::NotFound(run.clone()))?;
+        if live.is_over() {
+            return Err(StopError::Over(run.clone()));
+        }
+        live.stop.notify_one();
+        Ok(())
+    }
+
+    /// A run's document, once it is over or `up_to` has passed; `None` if there is no such run.
+    pub async fn wait(&self, run: &RunId, up_to: Duration) -> Option<RunDocument> {
+        if let Some(live) = self.shared.live(run) {
+            let mut over = live.over();
+            // Out of time or over: the document tells which.
+            let _ = tokio::time::timeout(up_to, over.wait_for(|over| *over)).await;
+        }
+        self.document(run).await
+    }
+
+    /// A run's document as it is now; `None` if there is no such run.
+    pub async fn document(&self, run: &RunId) -> Option<RunDocument> {
+        self.shared.document(run).await.unwrap_or_else(|error| {
+            tracing::error!(%run, %error, "a run's document could not be read");
+            None
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs.
+impl Shared {
+    pub(crate) fn live(&self, run: &RunId) -> Option<Arc<Live>> {
+        lock(&self.runs).by_id.get(run).map(|handle| handle.live.clone())
+    }
+
+    fn inbox(&self, run: &RunId) -> Option<mpsc::Sender<Input>> {
+        lock(&self.runs).by_id.get(run).map(|handle| handle.inbox.clone())
+    }
+
+    /// Hands something to a run's driver; gives it back if there is none.
+    pub(crate) async fn hand_over(&self, run: &RunId, input: Input) -> Result<(), Input> {
+        match self.inbox(run) {
+            Some(inbox) => inbox.send(input).await.map_err(|error| error.0),
+            None => Err(input),
+        }
+    }
+
+    fn unfinished(&self) -> Vec<Arc<Live>> {
+        let runs = lock(&self.runs);
+        runs.by_id.values().map(|handle| &handle.live).filter(|live| !live.is_over()).cloned().collect()
+    }
+
+    /// Forgets runs that the store has dropped.
+    fn forget(&self, runs: &[RunId]) {
+        for run in runs {
+            tracing::info!(%run, "run dropped: only so many finished ones are kept");
+            lock(&self.runs).by_id.remove(run);
+            lock(&self.fleet).free_all(run);
+        }
+    }
+
+    pub(crate) fn no_longer_waiting(&self, run: &RunId) {
+        lock(&self.runs).waiting.remove(run);
+    }
+
+    pub(crate) fn progress_of(&self, live: &Live) -> Progress {
+        live.progress(&self.views_of(live), self.clock.now_ns())
+    }
+
+    pub(crate) fn document_of(&self, live: &Live) -> RunDocument {
+        live.document(&self.views_of(live), self.clock.now_ns())
+    }
+
+    fn views_of(&self, live: &Live) -> AgentViews {
+        let now_ns = self.clock.now_ns();
+        let agents: Vec<_> = live.ask(|run| run.agents().map(|agent| agent.facts.incarnation).collect());
+        let fleet = lock(&self.fleet);
+        agents.into_iter().filter_map(|agent| Some((agent, fleet.view(agent, now_ns)?))).collect()
+    }
+
+    pub(crate) async fn document(&self, run: &RunId) -> Result<Option<RunDocument>, StoreError> {
+        match self.live(run) {
+            Some(live) => Ok(Some(self.document_of(&live))),
+            None => self.store.document(run).await,
+        }
+    }
+
+    /// All runs, newest first; those that go on as they are now.
+    pub(crate) async fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let mut runs = self.store.list().await?;
+        for summary in runs.iter_mut().filter(|summary| !summary.over) {
+            if let Some(live) = self.live(&summary.id) {
+                *summary = RunSummary::from(&self.document_of(&live));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The name of a run's plan.
+    pub(crate) fn plan_name(&self, run: &RunId) -> Option<String> {
+        self.live(run).map(|live| live.head.plan.name.clone())
+    }
+}
+
+/// Agents.
+impl Shared {
+    /// Looks at the fleet, or changes it.
+    pub(crate) fn fleet<T>(&self, act: impl FnOnce(&mut Fleet, u64) -> T) -> T {
+        act(&mut lock(&self.fleet), self.clock.now_ns())
+    }
+
+    pub(crate) fn agents(&self) -> Vec<AgentView> {
+        self.fleet(Fleet::list)
+    }
+
+    pub(crate) fn strength(&self) -> Strength {
+        self.fleet(|fleet, now_ns| fleet.strength(now_ns))
+    }
+
+    pub(crate) fn send(&self, agent: Incarnation, message: ToAgent) {
+        self.fleet(|fleet, _| fleet.send(agent, message));
+    }
+
+    /// Sends an order, its time told on the agent's clock. Where that is unknown yet the order stays unsent, hence
+    /// unacknowledged, and goes out again after a ping.
+    pub(crate) fn send_order(&self, agent: Incarnation, run: &RunId, number: u64, order: Order) {
+        let order = match order {
+            Order::Start { at_ns, lease_until_ns } => {
+                let at_ns = self.fleet(|fleet, _| fleet.to_agent_ns(agent, at_ns));
+                let Some(at_ns) = at_ns else { return };
+                Order::Start { at_ns, lease_until_ns }
+            }
+            order => order,
+        };
+        self.send(agent, ToAgent::Order { run: run.clone(), number, order });
+    }
+
+    pub(crate) fn pong(&self, agent: Incarnation, pong: Pong, lease: Option<Lease>) {
+        let Pong { sent_ns, received_ns } = pong;
+        self.fleet(|fleet, answered_ns| {
+            fleet.send(agent, ToAgent::Pong { sent_ns, received_ns, answered_ns, lease })
+        });
+    }
+
+    /// Tells an agent what is wrong with what it sends, and ends its connection.
+    pub(crate) fn turn_away(&self, agent: Incarnation, fault: &str) {
+        tracing::warn!(%agent, fault, "agent turned away");
+        let reason = format!("the agent sent what cannot be: {fault}");
+        self.fleet(|fleet, _| {
+            fleet.send(agent, ToAgent::Refused { reason });
+            fleet.cut(agent);
+        });
+    }
+
+    /// Takes an agent back from a run, for others.
+    pub(crate) fn free(&self, agent: Incarnation, run: &RunId) {
+        if self.fleet(|fleet, _| fleet.free(agent, run)) {
+            self.offer();
+        }
+    }
+
+    /// Tells of every agent that comes, goes, or is free again.
+    pub(crate) fn fleet_changes(&self) -> watch::Receiver<u64> {
+        self.fleet_changes.subscribe()
+    }
+
+    pub(crate) fn fleet_changed(&self) {
+        self.fleet_changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Offers idle agents to the runs that wait for some, and tells those that look for them.
+    pub(crate) fn offer(&self) {
+        self.fleet_changed();
+        let waiting: Vec<_> = {
+            let runs = lock(&self.runs);
+            runs.waiting.iter().filter_map(|id| runs.by_id.get(id).cloned()).collect()
+        };
+        for Handle { live, inbox } in waiting {
+            let run = &live.head.id;
+            if !live.is_gathering() {
+                self.no_longer_waiting(run);
+                continue;
+            }
+            let agents = self.fleet(|fleet, now_ns| fleet.claim(run, live.head.plan.agents.min, now_ns));
+            if agents.is_empty() {
+                continue;
+            }
+            if let Err(error) = inbox.try_send(Input::Offered(agents)) {
+                // Its driver is busy or gone: there will be another occasion.
+                self.take_back(run, error.into_inner());
+            }
+        }
+    }
+
+    fn take_back(&self, run: &RunId, input: Input) {
+        let Input::Offered(agents) = input else { return };
+        for agent in agents {
+            self.fleet(|fleet, _| fleet.free(agent.incarnation, run));
+        }
+    }
+
+    /// Where agents are to dial, as the command that adds one says it.
+    pub(crate) fn add_agent_command(&self) -> String {
+        let address = self.agents_address.get().map_or("HOST:PORT", String::as_str);
+        format!("volley agent --coordinator {address}")
+    }
+
+    pub(crate) fn set_agents_address(&self, address: String) {
+        // The first one stands: a coordinator is served once.
+        let _ = self.agents_address.set(address);
+    }
+}
+
+/// The end.
+impl Shared {
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Takes no further run, stops those that go on, and waits for them as long as the settings say.
+    pub(crate) async fn wind_down(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        let unfinished = self.unfinished();
+        for live in &unfinished {
+            live.stop.notify_one();
+        }
+        let all_over = async {
+            for live in unfinished {
+                // An error would mean that the run is forgotten, which is as good.
+                let _ = live.over().wait_for(|over| *over).await;
+            }
+        };
+        if tokio::time::timeout(self.settings.shutdown_wait, all_over).await.is_err() {
+            tracing::warn!("runs had not finished when the coordinator ended");
+        }
+        self.fleet(|fleet, _| fleet.cut_all());
+    }
+}
+
+/// The number of agents that a plan needs to begin with.
+fn wanted(plan: &Plan) -> usize {
+    plan.agents.min.max(1) as usize
+}

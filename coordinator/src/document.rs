@@ -1,0 +1,242 @@
+//! The JSON of one run: what `GET /api/v1/runs/{id}` answers, what the store keeps of a finished run, and what the
+//! command line prints its summary from, local and remote alike.
+//!
+//! Durations are seconds or milliseconds, as the name's end says; times are RFC 3339 in UTC. A number that isn't there
+//! is `null`, never NaN or infinite. Percentiles are of ok requests, over all agents' merged histograms.
+
+use serde::{Deserialize, Serialize};
+use volley_plan::link::{Incarnation, RunId};
+use volley_plan::{Accounts, Verdict};
+
+mod build;
+mod sentence;
+
+/// Parts that the document shares with the event stream: the same words for the same things.
+pub use volley_web::stream::{ErrorCount, LogLine, Percentiles, Recent, StatusCount, StepTotals};
+
+pub(crate) use build::{Facts, elapsed_s, latency_ms, progress};
+
+/// The version of the document's form; it goes up when a reader of the old form would misread the new one.
+pub const DOCUMENT_VERSION: u32 = 1;
+
+/// Everything about one run but its seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunDocument {
+    /// [`DOCUMENT_VERSION`].
+    pub volley: u32,
+    /// The run's name.
+    pub id: RunId,
+    /// The plan's name.
+    pub name: String,
+    /// What whoever started it noted, or nothing.
+    pub note: Option<String>,
+    /// When it was asked for.
+    pub created_at: String,
+    /// Run time 0; `null` before the start.
+    pub started_at: Option<String>,
+    /// The load in words ("50 users closed, 10 s").
+    pub load: String,
+    /// Where the load goes.
+    pub target: String,
+    /// The plan in its canonical form, JSON as text.
+    pub plan: String,
+    /// SHA-256 of `plan`, 64 hex digits.
+    pub plan_hash: String,
+    /// What changes while the run goes on.
+    #[serde(flatten)]
+    pub progress: Progress,
+    /// The event log, oldest first.
+    pub log: Vec<LogLine>,
+    /// Lines that the log's bound turned away.
+    pub log_lines_dropped: u64,
+}
+
+/// How far a run is, and what it has measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// `gathering`, `preparing`, `running`, `draining` or `finished`.
+    pub state: String,
+    /// The run is over: nothing below changes any more, except `delivered_late`.
+    pub over: bool,
+    /// What the numbers say; `null` while the run goes on.
+    pub verdict: Option<Verdict>,
+    /// Why it stopped: `count_reached`, `duration_over`, `asked`, `agents_lost`, `could_not_run` or `store_failed`.
+    pub stop_reason: Option<String>,
+    /// An agent was lost on the way.
+    pub incomplete: bool,
+    /// All of it in a sentence.
+    pub sentence: String,
+    /// The length of the measured part, so far or in all: from the start to the stop of the load (a timed run), or to
+    /// the last completion (a counted one). The drain is not part of it.
+    pub elapsed_s: f64,
+    /// The plan's duration, where it has one.
+    pub planned_s: Option<f64>,
+    /// The plan's number of requests, where it has one.
+    pub planned_requests: Option<u64>,
+    /// From the start.
+    pub whole: Whole,
+    /// The latest five complete seconds.
+    pub last5: Recent,
+    /// By step, in the plan's order.
+    pub steps: Vec<StepTotals>,
+    /// Failed requests by kind, most frequent first.
+    pub errors: Vec<ErrorCount>,
+    /// Final answers by status, ascending.
+    pub statuses: Vec<StatusCount>,
+    /// By agent.
+    pub agents: Vec<AgentDocument>,
+    /// Planned = started + missed + unknown, and what else must add up.
+    pub accounts: Accounts,
+    /// Where the account doesn't add up, in words; empty when all is well.
+    pub account_faults: Vec<String>,
+    /// What arrived after the end: kept, in no total.
+    pub delivered_late: Late,
+}
+
+/// Totals of requests from the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    /// Taken up by a loop.
+    pub started: u64,
+    /// Ended with a whole answer that the plan allows.
+    pub ok: u64,
+    /// Ended in an error.
+    pub failed: u64,
+    /// Cut off by the end of the run.
+    pub cancelled: u64,
+    /// Iterations that were planned and sent by nobody.
+    pub missed: u64,
+    /// Iterations permitted to an agent that was lost before it reported them.
+    pub unknown: u64,
+    /// Requests that a lost agent had reported as started and not as ended.
+    pub unresolved: u64,
+    /// Requests that never reached the wire; a part of `failed` and `cancelled`.
+    pub never_sent: u64,
+    /// Times a request was sent again, because its re-used connection had been closed by the target.
+    pub resent: u64,
+    /// Completions (ok and failed) per second. Once the run is over: all completions over `elapsed_s`, so those of the
+    /// drain count and its time doesn't. While it goes on: over the seconds that every agent has reported.
+    pub rate: f64,
+    /// Failed over completed; `null` where nothing completed.
+    pub error_rate: Option<f64>,
+    /// Bytes written to connections.
+    pub bytes_sent: u64,
+    /// Bytes read from connections, heads and framing included.
+    pub bytes_received: u64,
+    /// Bytes of bodies, without framing.
+    pub body_bytes: u64,
+    /// Connections opened.
+    pub connections_opened: u64,
+    /// Latency of ok requests.
+    pub latency_ms: Percentiles,
+    /// The quickest ok request.
+    pub latency_min_ms: Option<f64>,
+    /// The mean of ok requests.
+    pub latency_mean_ms: Option<f64>,
+    /// Latency of failed requests.
+    pub failed_latency_ms: Percentiles,
+}
+
+/// One agent's part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentDocument {
+    /// The process.
+    pub incarnation: Incarnation,
+    /// The name for people.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// `preparing`, `ready`, `refused`, `running`, `done` or `lost`.
+    pub state: String,
+    /// Users that it drives.
+    pub users: u32,
+    /// Iterations that it had leave for; 0 in a run without a fixed count.
+    pub granted: u64,
+    /// Requests that it reported as started.
+    pub started: u64,
+    /// Requests that it reported as ended, ok or failed.
+    pub completed: u64,
+    /// Iterations that it had leave for and never reported, once it is lost.
+    pub unknown: u64,
+    /// Run time at which it was given up.
+    pub lost_at_s: Option<f64>,
+    /// Its clock minus the coordinator's, as last known.
+    pub offset_ms: Option<f64>,
+    /// The best of its latest round trips.
+    pub round_trip_ms: Option<f64>,
+    /// How long ago it was heard; `null` once the run is over.
+    pub last_seen_s: Option<f64>,
+}
+
+/// What arrived after the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Late {
+    /// Windows.
+    pub windows: u64,
+    /// Requests started in them.
+    pub started: u64,
+    /// Requests ok in them.
+    pub ok: u64,
+    /// Requests failed in them.
+    pub failed: u64,
+    /// Requests cancelled in them.
+    pub cancelled: u64,
+}
+
+/// One run in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The run's name.
+    pub id: RunId,
+    /// The plan's name.
+    pub name: String,
+    /// What whoever started it noted, or nothing.
+    pub note: Option<String>,
+    /// When it was asked for.
+    pub created_at: String,
+    /// Run time 0; `null` before the start.
+    pub started_at: Option<String>,
+    /// The load in words.
+    pub load: String,
+    /// See [`Progress::state`].
+    pub state: String,
+    /// See [`Progress::over`].
+    pub over: bool,
+    /// See [`Progress::verdict`].
+    pub verdict: Option<Verdict>,
+    /// See [`Progress::incomplete`].
+    pub incomplete: bool,
+    /// See [`Progress::sentence`].
+    pub sentence: String,
+    /// See [`Progress::elapsed_s`].
+    pub elapsed_s: f64,
+    /// See [`Progress::whole`].
+    pub whole: Whole,
+}
+
+impl From<&RunDocument> for RunSummary {
+    fn from(document: &RunDocument) -> Self {
+        let RunDocument { id, name, note, created_at, started_at, load, progress, .. } = document.clone();
+        let Progress { state, over, verdict, incomplete, sentence, elapsed_s, whole, .. } = progress;
+        Self {
+            id,
+            name,
+            note,
+            created_at,
+            started_at,
+            load,
+            state,
+            over,
+            verdict,
+            incomplete,
+            sentence,
+            elapsed_s,
+            whole,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! The driver of one run: waits for what happens or for a deadline, lets the decider decide, carries out what it says.
+//!
+//! An order is saved before it is sent; a window is kept before it is acknowledged, and acknowledged before it is
+//! shown.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use volley_lifecycle::{Action, AgentFacts, Event};
+use volley_plan::link::{Incarnation, Lease, Order, Report, ToAgent, WindowFacts};
+use volley_stats::{SECOND_NS, Window};
+
+use crate::coordinator::Shared;
+use crate::document::RunDocument;
+use crate::live::Live;
+use crate::publish::Publisher;
+use crate::store::{Arrival, Delivery, Kept, SavedOrder, StoreError};
+
+/// What comes into a run from outside.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// Agents that were claimed for it.
+    Offered(Vec<AgentFacts>),
+    /// An agent pinged; the answer carries its lease.
+    Pinged { agent: Incarnation, acknowledged: u64, pong: Pong },
+    /// An agent reported.
+    Reported { agent: Incarnation, report: Report },
+}
+
+/// The answer to a ping, but for its time of leaving and its lease.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pong {
+    pub(crate) sent_ns: u64,
+    pub(crate) received_ns: u64,
+}
+
+/// What belongs to the event at hand.
+#[derive(Default)]
+struct Hand {
+    window: Option<Window>,
+    lease_until_ns: Option<u64>,
+}
+
+/// Windows may be this far ahead of the coordinator's clock, in seconds; what is further is an agent's error.
+const FUTURE_S: u64 = 5;
+
+/// The driver of one run.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    live: Arc<Live>,
+    publisher: Publisher,
+    /// Nothing is kept and acknowledged any more. What is sent goes out unsaved, since the order to stop must get
+    /// through and agents take orders without gaps only.
+    store_failed: bool,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Arc<Shared>, live: Arc<Live>) -> Self {
+        Self { shared, live, publisher: Publisher::default(), store_failed: false }
+    }
+
+    /// Drives the run. Ends when nobody can say anything to it any more, which is when it is forgotten: after its end,
+    /// late windows may still come.
+    pub(crate) async fn drive(mut self, first: Vec<Action>, mut inbox: mpsc::Receiver<Input>) {
+        self.act(first, &mut Hand::default()).await;
+        loop {
+            self.settle().await;
+            let wake = self.wake_at();
+            let live = self.live.clone();
+            tokio::select! {
+                biased;
+                () = live.stop.notified() => self.decide(Event::StopAsked, &mut Hand::default()).await,
+                input = inbox.recv() => match input {
+                    Some(input) => self.take(input).await,
+                    None => return,
+                },
+                () = tokio::time::sleep_until(wake) => {}
+            }
+            // Checked each time, so that a busy inbox can't keep a deadline from being met.
+            let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns);
+            if deadline_ns.is_some_and(|ns| ns <= self.shared.clock.now_ns()) {
+                self.time().await;
+            }
+        }
+    }
+
+    fn wake_at(&self) -> Instant {
+        let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns);
+        let publish_ns = self.publisher.next_ns();
+        let next_ns = [deadline_ns, publish_ns].into_iter().flatten().min().unwrap_or(u64::MAX);
+        self.shared.clock.instant(next_ns)
+    }
+
+    /// Publishes what is new, and closes the books once the run is over.
+    async fn settle(&mut self) {
+        let ended = self.live.ask(|run| run.outcome().is_some());
+        if !ended || self.live.is_over() {
+            self.publisher.publish(&self.shared, &self.live);
+            return;
+        }
+        let document = self.keep_document().await;
+        tracing::info!(run = %document.id, sentence = %document.progress.sentence, "run finished");
+        self.publisher.finish(&self.shared, &self.live);
+        self.live.set_over();
+        self.shared.no_longer_waiting(&self.live.head.id);
+    }
+
+    async fn keep_document(&self) -> RunDocument {
+        let document = self.shared.document_of(&self.live);
+        if let Err(error) = self.shared.store.update(&document).await {
+            tracing::error!(run = %document.id, %error, "the run's document could not be kept");
+        }
+        document
+    }
+
+    /// A deadline has come. A run that gave up waiting is offered those that are there all the same, so that it can
+    /// tell how many they were.
+    async fn time(&mut self) {
+        if self.live.is_gathering() {
+            let id = &self.live.head.id;
+            let agents = self.shared.fleet(|fleet, now_ns| fleet.claim(id, 1, now_ns));
+            self.offered(agents).await;
+        }
+        self.decide(Event::Time, &mut Hand::default()).await;
+    }
+
+    async fn take(&mut self, input: Input) {
+        match input {
+            Input::Offered(agents) => self.offered(agents).await,
+            Input::Pinged { agent, acknowledged, pong } => {
+                let mut hand = Hand::default();
+                self.decide(Event::Pinged { agent, acknowledged }, &mut hand).await;
+                self.pong(agent, pong, hand.lease_until_ns);
+            }
+            Input::Reported { agent, report } => self.reported(agent, report).await,
+        }
+    }
+
+    /// Offers agents one by one. Those that the run doesn't need any more are free again.
+    async fn offered(&mut self, agents: Vec<AgentFacts>) {
+        for facts in agents {
+            let agent = facts.incarnation;
+            if self.live.is_gathering() {
+                self.decide(Event::Joined(facts), &mut Hand::default()).await;
+            } else {
+                self.shared.free(agent, &self.live.head.id);
+            }
+        }
+    }
+
+    fn pong(&self, agent: Incarnation, pong: Pong, lease_until_ns: Option<u64>) {
+        let run = self.live.head.id.clone();
+        let lease = lease_until_ns.map(|until_ns| Lease { run, until_ns });
+        self.shared.pong(agent, pong, lease);
+    }
+
+    async fn reported(&mut self, agent: Incarnation, report: Report) {
+        let mut hand = Hand::default();
+        let event = match report {
+            Report::Ready => Event::Ready { agent },
+            Report::Refused { reason } => Event::Refused { agent, reason },
+            Report::GrantWanted { taken, iterations } => Event::GrantWanted { agent, taken, iterations },
+            Report::Window { sequence, window, last } => {
+                if let Err(fault) = self.check_window(&window) {
+                    return self.shared.turn_away(agent, &fault);
+                }
+                let facts = WindowFacts::of(sequence, &window, last);
+                hand.window = Some(window);
+                Event::Window { agent, facts }
+            }
+        };
+        self.decide(event, &mut hand).await;
+    }
+
+    /// What no honest agent sends would make this process hold seconds or steps that can't be: it is named and refused.
+    fn check_window(&self, window: &Window) -> Result<(), String> {
+        let now_ns = self.shared.clock.now_ns();
+        let run_ns = self
+            .live
+            .ask(volley_lifecycle::Run::start_ns)
+            .map_or(0, |start_ns| now_ns.saturating_sub(start_ns));
+        let bound_s = run_ns / SECOND_NS + FUTURE_S;
+        let steps = self.live.head.plan.scenarios.iter().map(|scenario| scenario.steps.len()).sum::<usize>();
+        for key in window.rows.keys() {
+            if key.from_s >= key.to_s || u64::from(key.to_s) > bound_s {
+                return Err(format!(
+                    "window.rows: seconds {} to {} are not of this run",
+                    key.from_s, key.to_s
+                ));
+            }
+            if usize::from(key.step) >= steps {
+                return Err(format!("window.rows: step {} is none of the plan's {steps}", key.step));
+            }
+        }
+        match window.seconds.keys().next_back() {
+            Some(&second) if u64::from(second) >= bound_s => {
+                Err(format!("window.seconds: second {second} is not of this run"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// One event, with everything that follows from it.
+    async fn decide(&mut self, event: Event, hand: &mut Hand) {
+        let actions = self.live.handle(self.shared.clock.now_ns(), event);
+        self.act(actions, hand).await;
+    }
+
+    async fn act(&mut self, actions: Vec<Action>, hand: &mut Hand) {
+        let Err(error) = self.carry_out(actions, hand).await else { return };
+        tracing::error!(run = %self.live.head.id, %error, "the store failed: the run stops");
+        self.store_failed = true;
+        let event = Event::StoreFailed { reason: error.to_string() };
+        let actions = self.live.handle(self.shared.clock.now_ns(), event);
+        // Nothing is saved any more, so this can't fail.
+        if let Err(error) = self.carry_out(actions, hand).await {
+            tracing::error!(run = %self.live.head.id, %error, "the store was used after it had failed");
+        }
+    }
+
+    /// Carries out the actions in order. Once storing has failed, those that depend on it are left out; the rest (a
+    /// note, an agent set free) is done all the same.
+    async fn carry_out(&mut self, actions: Vec<Action>, hand: &mut Hand) -> Result<(), StoreError> {
+        let mut result = Ok(());
+        for action in actions {
+            match action {
+                Action::Send { agent, number, order } if result.is_ok() => {
+                    result = self.send(agent, number, order).await;
+                }
+                Action::Keep { agent, sequence, late } if result.is_ok() => {
+                    result = self.keep(agent, sequence, late, hand).await;
+                }
+                Action::Acknowledge { agent, sequence } if result.is_ok() => {
+                    self.acknowledge(agent, sequence);
+                }
+                Action::Renew { until_ns, .. } => hand.lease_until_ns = Some(until_ns),
+                Action::Note(note) => self.live.note(&note),
+                Action::Free { agent } => self.shared.free(agent, &self.live.head.id),
+                // Seen by the run's outcome, once all of this is done; or left out, as said above.
+                Action::Finished | Action::Send { .. } | Action::Keep { .. } | Action::Acknowledge { .. } => {
+                }
+            }
+        }
+        result
+    }
+
+    async fn send(&mut self, agent: Incarnation, number: u64, order: Order) -> Result<(), StoreError> {
+        let run = &self.live.head.id;
+        if !self.store_failed {
+            let saved = SavedOrder { agent, number, order: order.clone() };
+            self.shared.store.save_order(run, saved).await?;
+        }
+        self.shared.send_order(agent, run, number, order);
+        Ok(())
+    }
+
+    async fn keep(
+        &mut self,
+        agent: Incarnation,
+        sequence: u64,
+        late: bool,
+        hand: &mut Hand,
+    ) -> Result<(), StoreError> {
+        let Some(window) = hand.window.take() else { return Ok(()) };
+        if self.store_failed {
+            return Ok(());
+        }
+        let arrival = if late { Arrival::Late } else { Arrival::InTime };
+        let run = &self.live.head.id;
+        let delivery = Delivery { run, agent, sequence, window: &window, arrival };
+        if self.shared.store.keep_window(delivery).await? == Kept::Repeated {
+            return Ok(());
+        }
+        if late {
+            self.live.count_late(&window);
+            self.keep_document().await;
+        } else {
+            self.live.see(&window);
+            self.publisher.touch(&window, self.shared.clock.now_ns());
+        }
+        Ok(())
+    }
+
+    fn acknowledge(&self, agent: Incarnation, sequence: u64) {
+        if !self.store_failed {
+            let run = self.live.head.id.clone();
+            self.shared.send(agent, ToAgent::Acknowledge { run, sequence });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! The pages: fills the web crate's views, and takes what their forms send.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Form, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use volley_web::{
+    ASSET_CACHE_CONTROL, AgentsPage, Asset, HomePage, MessagePage, RenderError, RunPage, assets,
+};
+
+use crate::api::{AppState, Problem, RunPath};
+use crate::coordinator::{NewRun, StartError};
+use crate::feed::Feed;
+use crate::view;
+
+mod form;
+
+use form::RunForm;
+
+/// The routes of pages and of what they load.
+pub(crate) fn router() -> Router<AppState> {
+    let pages = Router::new()
+        .route("/", get(home))
+        .route("/runs", post(create))
+        .route("/runs/{id}", get(run))
+        .route("/runs/{id}/stop", post(stop))
+        .route("/agents", get(agents));
+    assets().iter().fold(pages, |router, asset| {
+        router.route(asset.path, get(move |headers: HeaderMap| async move { serve_asset(asset, &headers) }))
+    })
+}
+
+/// Why there is no page: shown as a page itself.
+pub(crate) struct PageError(Problem);
+
+impl<P: Into<Problem>> From<P> for PageError {
+    fn from(problem: P) -> Self {
+        Self(problem.into())
+    }
+}
+
+impl From<RenderError> for Problem {
+    fn from(error: RenderError) -> Self {
+        tracing::error!(%error, "a page could not be rendered");
+        Self::new(500, "The page failed", error.to_string())
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let Problem { status, title, detail, .. } = self.0.clone();
+        let page = MessagePage { status, title: title.to_owned(), detail, command: String::new() };
+        match page.render() {
+            Ok(html) => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                (status, Html(html)).into_response()
+            }
+            Err(_) => self.0.into_response(),
+        }
+    }
+}
+
+type Page = Result<Html<String>, PageError>;
+
+async fn home(State(state): State<AppState>, headers: HeaderMap) -> Page {
+    Ok(Html(home_page(&state, &headers).await?.render()?))
+}
+
+async fn home_page(state: &AppState, headers: &HeaderMap) -> Result<HomePage, PageError> {
+    let shared = state.shared();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7070");
+    Ok(HomePage {
+        runs: shared.summaries().await?.into_iter().map(view::run_row).collect(),
+        agents_ready: shared.strength().idle as u64,
+        add_agent_command: shared.add_agent_command(),
+        first_run_command: format!("curl --data-binary @plan.yaml http://{host}/api/v1/runs"),
+        ..HomePage::default()
+    })
+}
+
+async fn create(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+    form: Result<Form<RunForm>, FormRejection>,
+) -> Result<Response, PageError> {
+    let Form(form) = form.map_err(|rejection| {
+        Problem::new(rejection.status().as_u16(), "The form cannot be read", rejection.body_text())
+    })?;
+    let (status, faults) = match form.plan() {
+        Ok(plan) => {
+            let new = NewRun { plan, note: None, wait_for_agents: Duration::ZERO };
+            match state.coordinator.start_run(new).await {
+                Ok(id) => return Ok(Redirect::to(&format!("/runs/{id}")).into_response()),
+                Err(error) => refusal(error),
+            }
+        }
+        Err(faults) => (StatusCode::UNPROCESSABLE_ENTITY, faults),
+    };
+    let page = HomePage { form: form.as_typed(), faults, ..home_page(&state, &headers).await? };
+    Ok((status, Html(page.render()?)).into_response())
+}
+
+fn refusal(error: StartError) -> (StatusCode, Vec<volley_web::Fault>) {
+    let Problem { status, detail, .. } = error.into();
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, vec![volley_web::Fault { detail, ..volley_web::Fault::default() }])
+}
+
+async fn run(State(state): State<AppState>, run: Result<RunPath, Problem>) -> Page {
+    let RunPath(run) = run?;
+    let document = state.shared().document(&run).await?.ok_or_else(|| Problem::no_run(&run))?;
+    let live = state.shared().live(&run);
+    let ticks = live.map(|live| live.read(Feed::ticks)).unwrap_or_default();
+    let ticks = ticks.iter().map(|tick| (**tick).clone()).collect();
+    let page: RunPage = view::run_page(document, ticks);
+    Ok(Html(page.render()?))
+}
+
+async fn stop(State(state): State<AppState>, run: Result<RunPath, Problem>) -> Result<Redirect, PageError> {
+    let RunPath(run) = run?;
+    match state.coordinator.stop_run(&run) {
+        // Whoever wanted a run to be over that is over already sees that it is.
+        Ok(()) | Err(crate::StopError::Over(_)) => Ok(Redirect::to(&format!("/runs/{run}"))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn agents(State(state): State<AppState>) -> Page {
+    let shared = state.shared();
+    let agents = shared.agents().into_iter().map(|agent| {
+        let name = agent.run.as_ref().and_then(|run| shared.plan_name(run));
+        view::agent_row(agent, name)
+    });
+    let page = AgentsPage { agents: agents.collect(), add_agent_command: shared.add_agent_command() };
+    Ok(Html(page.render()?))
+}
+
+fn serve_asset(asset: &'static Asset, headers: &HeaderMap) -> Response {
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
+    let is_known = known.split(',').any(|tag| matches!(tag.trim(), "*") || tag.trim() == asset.etag);
+    let caching = [(header::ETAG, asset.etag), (header::CACHE_CONTROL, ASSET_CACHE_CONTROL)]
+        .map(|(name, value)| (name, HeaderValue::from_static(value)));
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, caching).into_response();
+    }
+    (caching, [(header::CONTENT_TYPE, asset.content_type)], asset.bytes).into_response()
+}

@@ -1,0 +1,103 @@
+//! Puts a run's news into its feed: a second as soon as it is complete, corrections soon after, the state about once a
+//! second and whenever it changes.
+
+use std::collections::BTreeSet;
+
+use volley_stats::Window;
+
+use crate::coordinator::Shared;
+use crate::live::Live;
+use crate::view;
+
+/// Corrections of seconds that are published already are gathered for this long, so that a fleet that reports one after
+/// the other doesn't cause one for each agent.
+const CORRECTION_NS: u64 = 100_000_000;
+/// How often the state is published where nothing else causes it.
+const STATE_NS: u64 = 1_000_000_000;
+
+/// What of one run has been published.
+#[derive(Debug, Default)]
+pub(crate) struct Publisher {
+    /// Seconds before this one are.
+    published_s: u32,
+    /// Of those, the ones that results were added to since.
+    corrected: BTreeSet<u32>,
+    correct_at_ns: Option<u64>,
+    state: Option<&'static str>,
+    state_at_ns: Option<u64>,
+    ended: bool,
+}
+
+impl Publisher {
+    /// Results were added to these seconds.
+    pub(crate) fn touch(&mut self, window: &Window, now_ns: u64) {
+        let published_s = self.published_s;
+        let of_rows = window.rows.keys().flat_map(|key| key.from_s..key.to_s.min(published_s));
+        let of_seconds = window.seconds.keys().copied();
+        self.corrected.extend(of_rows.chain(of_seconds).filter(|&second| second < published_s));
+        if !self.corrected.is_empty() {
+            self.correct_at_ns.get_or_insert(now_ns + CORRECTION_NS);
+        }
+    }
+
+    /// When there will be something to publish even if nothing happens until then.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        let state_at_ns = (!self.ended).then_some(self.state_at_ns).flatten();
+        [self.correct_at_ns, state_at_ns].into_iter().flatten().min()
+    }
+
+    /// Publishes what is new by now.
+    pub(crate) fn publish(&mut self, shared: &Shared, live: &Live) {
+        if self.ended {
+            return;
+        }
+        let now_ns = shared.clock.now_ns();
+        let new_seconds = self.seconds(live, now_ns);
+        if self.correct_at_ns.is_some_and(|at_ns| at_ns <= now_ns) {
+            self.corrections(live, now_ns);
+        }
+        let state = live.ask(|run| run.state().name());
+        let due = self.state_at_ns.is_none_or(|at_ns| at_ns <= now_ns);
+        if new_seconds || due || self.state != Some(state) {
+            self.state(shared, live, state, now_ns);
+        }
+    }
+
+    /// Publishes the rest of a run that is over, and the end.
+    pub(crate) fn finish(&mut self, shared: &Shared, live: &Live) {
+        let now_ns = shared.clock.now_ns();
+        self.seconds(live, now_ns);
+        self.corrections(live, now_ns);
+        self.state(shared, live, live.ask(|run| run.state().name()), now_ns);
+        live.publish(crate::feed::Feed::end);
+        self.ended = true;
+    }
+
+    fn seconds(&mut self, live: &Live, now_ns: u64) -> bool {
+        let complete_s = live.complete_s(now_ns);
+        let new = self.published_s..complete_s.max(self.published_s);
+        for second in new.clone() {
+            let tick = live.tick(second, true, now_ns);
+            live.publish(|feed| feed.tick(tick));
+        }
+        self.published_s = new.end;
+        !new.is_empty()
+    }
+
+    fn corrections(&mut self, live: &Live, now_ns: u64) {
+        self.correct_at_ns = None;
+        for second in std::mem::take(&mut self.corrected) {
+            let tick = live.tick(second, true, now_ns);
+            live.publish(|feed| feed.tick(tick));
+        }
+    }
+
+    fn state(&mut self, shared: &Shared, live: &Live, state: &'static str, now_ns: u64) {
+        let snapshot = view::snapshot(shared.progress_of(live));
+        live.publish(|feed| feed.state(snapshot));
+        (self.state, self.state_at_ns) = (Some(state), Some(now_ns + STATE_NS));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Puts the sockets around a coordinator: REST and pages on one, the agents' gRPC on the other; and takes them away
+//! again.
+
+mod timed;
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+
+use crate::bind::{BindRefused, check_bind};
+use crate::coordinator::Coordinator;
+use crate::grpc::FleetService;
+use crate::{api, pages};
+use timed::TimedListener;
+
+/// How often the HTTP/2 connection of an agent is probed, and how long its answer may take.
+const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(10));
+/// How much of one message may be on the way before the coordinator has read it.
+const WINDOW_BYTES: u32 = 1 << 20;
+/// How long connections may take to end once all runs are over.
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Why a coordinator could not go on serving.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// A listener is bound where it must not be.
+    #[error(transparent)]
+    Bind(#[from] BindRefused),
+    /// A listener's address cannot be told.
+    #[error("the address of a listener cannot be told")]
+    Address(#[source] io::Error),
+    /// The agents' service ended.
+    #[error("the agents' service ended")]
+    Agents(#[source] tonic::transport::Error),
+    /// REST and pages ended.
+    #[error("REST and pages ended")]
+    Http(#[source] io::Error),
+    /// A task broke off.
+    #[error("a service broke off")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// Serves until `shutdown` resolves; then takes no further run, stops those that go on, waits for them as long as the
+/// settings say, and closes all connections. The listeners are bound by the caller, who knows their ports.
+///
+/// # Errors
+/// [`ServeError`] if a listener isn't bound to loopback, or a service ends by itself.
+pub async fn serve(
+    coordinator: Coordinator,
+    http: TcpListener,
+    agents: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
+    for listener in [&http, &agents] {
+        check_bind(listener.local_addr().map_err(ServeError::Address)?)?;
+    }
+    let agents_address = agents.local_addr().map_err(ServeError::Address)?;
+    coordinator.shared.set_agents_address(agents_address.to_string());
+    let closing = watch::Sender::new(false);
+    // Dropped with this future, and with it everything that is served.
+    let mut services = JoinSet::new();
+    services.spawn(serve_http(&coordinator, http, &closing));
+    services.spawn(serve_agents(&coordinator, agents, &closing));
+    tokio::select! {
+        () = shutdown => {}
+        Some(ended) = services.join_next() => return ended?,
+    }
+    tracing::info!("shutting down");
+    coordinator.shared.wind_down().await;
+    closing.send_replace(true);
+    if tokio::time::timeout(CLOSE_WITHIN, services.join_all()).await.is_err() {
+        tracing::debug!("connections were cut at the end");
+    }
+    Ok(())
+}
+
+fn serve_http(
+    coordinator: &Coordinator,
+    listener: TcpListener,
+    closing: &watch::Sender<bool>,
+) -> impl Future<Output = Result<(), ServeError>> + use<> {
+    let state = api::AppState::new(coordinator.clone(), closing.subscribe());
+    let router = api::guarded(api::router().merge(pages::router()), state);
+    let server = axum::serve(TimedListener::new(listener), router);
+    let server = server.with_graceful_shutdown(closed(closing.subscribe()));
+    async move { server.await.map_err(ServeError::Http) }
+}
+
+fn serve_agents(
+    coordinator: &Coordinator,
+    listener: TcpListener,
+    closing: &watch::Sender<bool>,
+) -> impl Future<Output = Result<(), ServeError>> + use<> {
+    let service = volley_proto::server(FleetService::new(coordinator.clone()));
+    let server = Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE.0))
+        .http2_keepalive_timeout(Some(KEEPALIVE.1))
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES)
+        .max_concurrent_streams(4)
+        .add_service(service);
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let closed = closed(closing.subscribe());
+    async move { server.serve_with_incoming_shutdown(incoming, closed).await.map_err(ServeError::Agents) }
+}
+
+async fn closed(mut closing: watch::Receiver<bool>) {
+    // An error means that `serve` is gone, which is as good a reason to close.
+    let _ = closing.wait_for(|closing| *closing).await;
+}
+
+#[cfg(test)]
+mod tests;

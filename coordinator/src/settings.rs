@@ -1,0 +1,27 @@
+//! What a coordinator can be told.
+
+use std::time::Duration;
+
+/// The settings of a coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The times that the decider works with.
+    pub lifecycle: volley_lifecycle::Settings,
+    /// How long runs that go on may take to finish when the coordinator is asked to end.
+    pub shutdown_wait: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { lifecycle: volley_lifecycle::Settings::default(), shutdown_wait: Duration::from_secs(12) }
+    }
+}
+
+impl Settings {
+    /// For a run whose only agent is in this process: nothing has to travel, so it starts as soon as all is ready.
+    #[must_use]
+    pub fn local() -> Self {
+        let lifecycle = volley_lifecycle::Settings { lead_ns: 0, ..volley_lifecycle::Settings::default() };
+        Self { lifecycle, ..Self::default() }
+    }
+}

@@ -1,0 +1,304 @@
+//! What the tests of this crate share: plans, windows, and agents that are nothing but the far end of a connection.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use volley_plan::link::{
+    FromAgent, Hello, Incarnation, Lease, Order, PROTOCOL, Progress, Report, RoundTrip, RunId, ToAgent,
+};
+use volley_plan::{Load, Plan, parse};
+use volley_stats::{ErrorKind, Iterations, Row, RowKey, SECOND_NS, Second, Window};
+
+use crate::fleet::VERSION;
+use crate::{Coordinator, MemoryStore, NewRun, RunDocument, Settings, Store};
+
+mod server;
+
+pub(crate) use server::{Server, json};
+
+/// How far the clocks of these agents are ahead of their process' start.
+const SKEW_NS: u64 = 1_000 * SECOND_NS;
+
+/// A coordinator with a store in memory.
+pub(crate) fn coordinator() -> Coordinator {
+    with_store(Arc::new(MemoryStore::default()))
+}
+
+pub(crate) fn with_store(store: Arc<dyn Store>) -> Coordinator {
+    Coordinator::new(store, Settings::default())
+}
+
+/// A plan by its lines apart from the target.
+pub(crate) fn plan(lines: &str) -> Plan {
+    parse(&format!("target: http://127.0.0.1:1/\n{lines}")).unwrap()
+}
+
+pub(crate) fn new_run(lines: &str) -> NewRun {
+    NewRun { plan: plan(lines), note: None, wait_for_agents: Duration::ZERO }
+}
+
+/// Waits for a run's end. Where time is paused, it costs nothing.
+pub(crate) async fn outcome(coordinator: &Coordinator, run: &RunId) -> RunDocument {
+    let document = coordinator.wait(run, Duration::from_secs(600)).await.expect("the run is there");
+    assert!(document.progress.over, "{}", document.progress.sentence);
+    document
+}
+
+/// A window of `ok` requests of 1 ms and `refused` ones, all in one second.
+pub(crate) fn window(second: u32, ok: u64, refused: u64) -> Window {
+    let mut row = Row::default();
+    (row.counters.started, row.counters.ok, row.counters.failed) = (ok + refused, ok, refused);
+    row.counters.statuses.add(200, ok);
+    row.counters.errors.add(ErrorKind::ConnectRefused, refused);
+    (0..ok).for_each(|_| row.latency.record(1_000_000));
+    (0..refused).for_each(|_| row.failed_latency.record(500_000));
+    let iterations = Iterations { started: ok + refused, finished: ok + refused, missed: 0 };
+    Window {
+        rows: BTreeMap::from([(RowKey::second(second, 0), row)]),
+        seconds: BTreeMap::from([(second, Second { iterations, users: 1, in_flight: 1, connections: 1 })]),
+        watermark_s: second + 1,
+        latest_ns: u64::from(second) * SECOND_NS + SECOND_NS / 2,
+    }
+}
+
+/// An agent's end of its connection. It does only what a test tells it to.
+pub(crate) struct FakeAgent {
+    pub(crate) incarnation: Incarnation,
+    name: String,
+    to: mpsc::Sender<FromAgent>,
+    from: mpsc::Receiver<ToAgent>,
+    epoch: Instant,
+    pub(crate) progress: Option<Progress>,
+    round_trip: Option<RoundTrip>,
+    pub(crate) lease: Option<Lease>,
+    pub(crate) acknowledged: u64,
+    orders: std::collections::VecDeque<(u64, Order)>,
+}
+
+impl FakeAgent {
+    /// Joins, and pings once.
+    pub(crate) async fn join(coordinator: &Coordinator, incarnation: u64, name: &str) -> Self {
+        let mut agent = Self::connect(coordinator, incarnation, name);
+        agent.greet().await;
+        agent
+    }
+
+    fn connect(coordinator: &Coordinator, incarnation: u64, name: &str) -> Self {
+        let (to, from) = connection(coordinator);
+        Self {
+            incarnation: Incarnation(incarnation),
+            name: name.to_owned(),
+            to,
+            from,
+            epoch: Instant::now(),
+            progress: None,
+            round_trip: None,
+            lease: None,
+            acknowledged: 0,
+            orders: std::collections::VecDeque::new(),
+        }
+    }
+
+    async fn greet(&mut self) {
+        self.send(FromAgent::Join(hello(self.incarnation, &self.name))).await;
+        assert_eq!(self.from.recv().await, Some(ToAgent::Welcome));
+        self.ping().await;
+    }
+
+    /// Comes back over a new connection, with all it knew.
+    pub(crate) async fn reconnect(&mut self, coordinator: &Coordinator) {
+        (self.to, self.from) = connection(coordinator);
+        self.orders.clear();
+        self.greet().await;
+    }
+
+    /// Its own clock.
+    pub(crate) fn now_ns(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap() + SKEW_NS
+    }
+
+    /// What its clock reads at a moment.
+    pub(crate) fn clock_at(&self, moment: Instant) -> u64 {
+        u64::try_from(moment.saturating_duration_since(self.epoch).as_nanos()).unwrap() + SKEW_NS
+    }
+
+    pub(crate) async fn send(&self, message: FromAgent) {
+        self.to.send(message).await.expect("the coordinator has ended the connection");
+    }
+
+    pub(crate) async fn report(&self, run: &RunId, report: Report) {
+        self.send(FromAgent::Report { run: run.clone(), report }).await;
+    }
+
+    pub(crate) async fn deliver(&self, run: &RunId, sequence: u64, window: Window, last: bool) {
+        self.report(run, Report::Window { sequence, window, last }).await;
+    }
+
+    /// Pings, and takes in everything up to the answer.
+    pub(crate) async fn ping(&mut self) {
+        let sent_ns = self.now_ns();
+        let (round_trip, progress) = (self.round_trip, self.progress.clone());
+        self.send(FromAgent::Ping { sent_ns, round_trip, progress }).await;
+        while self.take_in().await.is_some_and(|answered| !answered) {}
+    }
+
+    /// Takes one message in; true for the answer to a ping, `None` at the end of the connection.
+    async fn take_in(&mut self) -> Option<bool> {
+        match self.from.recv().await? {
+            ToAgent::Pong { sent_ns, received_ns, answered_ns, lease } => {
+                let returned_ns = self.now_ns();
+                self.round_trip = Some(RoundTrip { sent_ns, received_ns, answered_ns, returned_ns });
+                self.lease = lease;
+                return Some(true);
+            }
+            ToAgent::Order { run, number, order } => {
+                let known = self.progress.as_ref().map_or(0, |progress| progress.acknowledged);
+                if number == known + 1 {
+                    self.progress = Some(Progress { run, acknowledged: number });
+                    self.orders.push_back((number, order));
+                }
+            }
+            ToAgent::Acknowledge { sequence, .. } => self.acknowledged = sequence,
+            ToAgent::Welcome => panic!("welcomed twice"),
+            ToAgent::Refused { reason } => panic!("refused: {reason}"),
+        }
+        Some(false)
+    }
+
+    /// The next order.
+    pub(crate) async fn order(&mut self) -> Order {
+        loop {
+            if let Some((_, order)) = self.orders.pop_front() {
+                if order == Order::Release {
+                    self.progress = None;
+                }
+                return order;
+            }
+            self.take_in().await.expect("the coordinator has ended the connection");
+        }
+    }
+
+    /// Waits until a window is acknowledged.
+    pub(crate) async fn acknowledgement(&mut self, sequence: u64) {
+        while self.acknowledged < sequence {
+            self.take_in().await.expect("the coordinator has ended the connection");
+        }
+    }
+
+    /// Reads on until the coordinator ends the connection, and tells its last refusal.
+    pub(crate) async fn last_word(&mut self) -> Option<String> {
+        let mut said = None;
+        while let Some(message) = self.from.recv().await {
+            if let ToAgent::Refused { reason } = message {
+                said = Some(reason);
+            }
+        }
+        said
+    }
+
+    /// Takes the order to prepare and says ready.
+    pub(crate) async fn prepare(&mut self, run: &RunId) {
+        assert!(matches!(self.order().await, Order::Prepare { .. }));
+        self.report(run, Report::Ready).await;
+    }
+}
+
+/// A connection to a coordinator, with the agent's two ends.
+pub(crate) fn connection(coordinator: &Coordinator) -> (mpsc::Sender<FromAgent>, mpsc::Receiver<ToAgent>) {
+    let (to, theirs) = mpsc::channel(100);
+    let (ours, from) = mpsc::channel(100);
+    tokio::spawn(coordinator.attach(theirs, ours));
+    (to, from)
+}
+
+pub(crate) fn hello(incarnation: Incarnation, name: &str) -> Hello {
+    Hello { protocol: PROTOCOL, version: VERSION.to_owned(), incarnation, name: name.to_owned(), workers: 2 }
+}
+
+/// An agent that does what it is told by itself, in one run after the other: 10 requests ok in each second, or all
+/// that it is granted at once.
+pub(crate) fn working_agent(coordinator: &Coordinator, incarnation: u64, name: &str) -> JoinHandle<()> {
+    let (coordinator, name) = (coordinator.clone(), name.to_owned());
+    tokio::spawn(async move {
+        let mut agent = FakeAgent::join(&coordinator, incarnation, &name).await;
+        loop {
+            let mut job = Job::default();
+            while !job.is_over {
+                tokio::select! {
+                    order = agent.order() => job.take(&mut agent, order).await,
+                    () = tokio::time::sleep_until(job.next) => job.second(&mut agent).await,
+                }
+            }
+        }
+    })
+}
+
+/// One run of a working agent.
+struct Job {
+    next: Instant,
+    start: Option<Instant>,
+    duration: Option<Duration>,
+    second: u32,
+    sequence: u64,
+    stopped: bool,
+    is_over: bool,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        let next = Instant::now() + Duration::from_millis(100);
+        let (start, duration, stopped, is_over) = (None, None, false, false);
+        Self { next, start, duration, second: 0, sequence: 0, stopped, is_over }
+    }
+}
+
+impl Job {
+    async fn take(&mut self, agent: &mut FakeAgent, order: Order) {
+        let run = agent.progress.clone().map(|progress| progress.run);
+        match (order, run) {
+            (Order::Prepare { plan, .. }, Some(run)) => {
+                let Load::Closed(load) = parse(&plan).unwrap().load;
+                self.duration = load.duration;
+                agent.report(&run, Report::Ready).await;
+            }
+            (Order::Start { at_ns, .. }, _) => {
+                let ahead = Duration::from_nanos(at_ns.saturating_sub(agent.now_ns()));
+                self.start = Some(Instant::now() + ahead);
+            }
+            (Order::Grant { from, to, last }, Some(run)) => {
+                self.deliver(agent, &run, window(self.second, to - from, 0), last).await;
+                if !last {
+                    agent.report(&run, Report::GrantWanted { taken: to, iterations: 100 }).await;
+                }
+            }
+            (Order::Stop { .. }, _) => self.stopped = true,
+            (Order::Release, _) => self.is_over = true,
+            (order, None) => panic!("{order:?} without a run"),
+        }
+    }
+
+    async fn deliver(&mut self, agent: &FakeAgent, run: &RunId, window: Window, last: bool) {
+        self.sequence += 1;
+        agent.deliver(run, self.sequence, window, last).await;
+    }
+
+    /// Comes by every tenth of a second.
+    async fn second(&mut self, agent: &mut FakeAgent) {
+        self.next += Duration::from_millis(100);
+        agent.ping().await;
+        let (Some(start), Some(progress)) = (self.start, agent.progress.clone()) else { return };
+        let elapsed = start.elapsed();
+        let ended = self.stopped || self.duration.is_some_and(|duration| elapsed >= duration);
+        if ended || elapsed >= Duration::from_secs(u64::from(self.second) + 1) {
+            self.deliver(agent, &progress.run, window(self.second, 10, 0), ended).await;
+            self.second += 1;
+            if ended {
+                self.start = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A coordinator with its sockets, and a client that asks it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use reqwest::header::LOCATION;
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{coordinator, working_agent};
+use crate::{Coordinator, ServeError, serve};
+
+/// A coordinator with its sockets.
+pub(crate) struct Server {
+    pub(crate) coordinator: Coordinator,
+    pub(crate) base: String,
+    /// Where agents dial.
+    pub(crate) agents: SocketAddr,
+    client: Client,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<Result<(), ServeError>>,
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let agents = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", http.local_addr().unwrap());
+        let dialled = agents.local_addr().unwrap();
+        let coordinator = coordinator();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async move { drop(stopped.await) };
+        let served = tokio::spawn(serve(coordinator.clone(), http, agents, shutdown));
+        let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        Self { coordinator, base, agents: dialled, client, stop, served }
+    }
+
+    /// With one agent that does what it is told.
+    pub(crate) async fn with_agent() -> Self {
+        let server = Self::start().await;
+        working_agent(&server.coordinator, 1, "a");
+        server.has_agent_in("idle").await;
+        server
+    }
+
+    /// Waits until its first agent is in this state.
+    pub(crate) async fn has_agent_in(&self, state: &str) {
+        let shared = &self.coordinator.shared;
+        let mut changes = shared.fleet_changes();
+        let reached = async {
+            while shared.agents().first().map(|agent| agent.state) != Some(state) {
+                changes.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), reached).await.expect(state);
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.base))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.request(Method::GET, path).send().await.unwrap()
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> Response {
+        self.request(Method::POST, path).body(body).send().await.unwrap()
+    }
+
+    /// Starts a run, and gives back its path.
+    pub(crate) async fn run(&self, plan: &str) -> String {
+        let response = self.post("/api/v1/runs", format!("target: http://127.0.0.1:1/\n{plan}")).await;
+        assert_eq!(response.status(), StatusCode::CREATED);
+        response.headers()[LOCATION].to_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn end(self) {
+        self.stop.send(()).unwrap();
+        self.served.await.unwrap().unwrap();
+    }
+}
+
+/// An answer's JSON.
+pub(crate) async fn json(response: Response) -> Value {
+    serde_json::from_slice(&response.bytes().await.unwrap()).unwrap()
+}

@@ -1,0 +1,160 @@
+//! From what the coordinator knows to what pages and streams show.
+
+use volley_plan::Verdict;
+use volley_stats::MergedSecond;
+use volley_web::stream::{AgentShare, LogLine, Snapshot, Tick, Totals};
+use volley_web::{Agent, Fault, RunLink, RunPage, RunRow};
+
+use crate::document::{AgentDocument, Progress, RunDocument, RunSummary, Whole, latency_ms};
+use crate::fleet::AgentView;
+
+/// One second of the stream.
+pub(crate) fn tick(second: u32, merged: &MergedSecond, elapsed_s: f64, complete: bool) -> Tick {
+    let counters = &merged.row.counters;
+    Tick {
+        second: second.into(),
+        elapsed_s,
+        started: counters.started,
+        ok: counters.ok,
+        failed: counters.failed,
+        cancelled: counters.cancelled,
+        in_flight: merged.scalars.in_flight.into(),
+        connections: merged.scalars.connections.into(),
+        bytes_received: counters.bytes_received,
+        latency_ms: latency_ms(&merged.row.latency),
+        errors: counters.errors.iter().map(|(kind, count)| (kind.name().to_owned(), count)).collect(),
+        complete,
+    }
+}
+
+/// The whole-run snapshot of the stream.
+pub(crate) fn snapshot(progress: Progress) -> Snapshot {
+    let verdict = progress.verdict.map(verdict_name);
+    // A run that ended early had planned no more than it did until then.
+    let planned_requests = if progress.over { progress.accounts.planned } else { progress.planned_requests };
+    Snapshot {
+        verdict,
+        state: progress.state,
+        over: progress.over,
+        sentence: progress.sentence,
+        incomplete: progress.incomplete,
+        elapsed_s: progress.elapsed_s,
+        planned_s: progress.planned_s,
+        planned_requests,
+        whole: totals(&progress.whole),
+        last5: progress.last5,
+        steps: progress.steps,
+        errors: progress.errors,
+        statuses: progress.statuses,
+        agents: progress.agents.into_iter().map(agent_share).collect(),
+    }
+}
+
+fn verdict_name(verdict: Verdict) -> String {
+    verdict.name().to_owned()
+}
+
+fn totals(whole: &Whole) -> Totals {
+    Totals {
+        started: whole.started,
+        ok: whole.ok,
+        failed: whole.failed,
+        cancelled: whole.cancelled,
+        missed: whole.missed,
+        unknown: whole.unknown,
+        unresolved: whole.unresolved,
+        rate: whole.rate,
+        error_rate: whole.error_rate,
+        latency_ms: whole.latency_ms,
+    }
+}
+
+fn agent_share(agent: AgentDocument) -> AgentShare {
+    AgentShare {
+        ok: !matches!(agent.state.as_str(), "lost" | "refused"),
+        name: agent.name,
+        state: agent.state,
+        version: agent.version,
+        cores: agent.workers.into(),
+        users: agent.users.into(),
+        granted: agent.granted,
+        started: agent.started,
+        unknown: agent.unknown,
+        offset_ms: agent.offset_ms,
+        round_trip_ms: agent.round_trip_ms,
+        last_seen_s: agent.last_seen_s,
+    }
+}
+
+/// The page of one run.
+pub(crate) fn run_page(document: RunDocument, ticks: Vec<Tick>) -> RunPage {
+    let log: Vec<LogLine> = document.log;
+    RunPage {
+        id: document.id.to_string(),
+        name: document.name,
+        target: document.target,
+        load: document.load,
+        started_at: document.started_at.unwrap_or_default(),
+        note: document.note.unwrap_or_default(),
+        plan: document.plan,
+        run: snapshot(document.progress),
+        ticks,
+        log,
+    }
+}
+
+/// One row of the list of runs.
+pub(crate) fn run_row(run: RunSummary) -> RunRow {
+    let has_started = run.started_at.is_some();
+    RunRow {
+        id: run.id.to_string(),
+        name: run.name,
+        state: run.state,
+        over: run.over,
+        verdict: run.verdict.map(verdict_name),
+        incomplete: run.incomplete,
+        started_at: run.started_at.unwrap_or_default(),
+        duration_s: has_started.then_some(run.elapsed_s),
+        load: run.load,
+        requests: run.whole.ok + run.whole.failed,
+        latency_ms: run.whole.latency_ms,
+        error_rate: run.whole.error_rate,
+        note: run.note.unwrap_or_default(),
+    }
+}
+
+/// One row of the list of agents. `run_name` is the name of the plan that it works for.
+pub(crate) fn agent_row(agent: AgentView, run_name: Option<String>) -> Agent {
+    let (offset_ms, round_trip_ms, last_seen_s) =
+        (agent.offset_ms(), agent.round_trip_ms(), agent.heard_ago_s());
+    let run =
+        agent.run.map(|id| RunLink { name: run_name.unwrap_or_else(|| id.to_string()), id: id.to_string() });
+    Agent {
+        ok: matches!(agent.state, "idle" | "busy"),
+        name: agent.facts.name,
+        state: agent.state.to_owned(),
+        version: agent.facts.version,
+        cores: agent.facts.workers.into(),
+        run,
+        last_seen_s: Some(last_seen_s),
+        offset_ms,
+        round_trip_ms,
+    }
+}
+
+/// One fault of a plan, as the form shows it.
+pub(crate) fn fault(fault: &volley_plan::Fault) -> Fault {
+    let place = match (fault.line(), fault.column()) {
+        (Some(line), Some(column)) if fault.field.is_empty() => format!("{line}:{column}"),
+        (Some(line), Some(column)) => format!("{line}:{column} {}", fault.field),
+        _ if fault.field.is_empty() => fault.place.to_string(),
+        _ => fault.field.clone(),
+    };
+    let expected =
+        fault.expected.as_ref().map(|expected| format!(", expected {expected}")).unwrap_or_default();
+    Fault {
+        place,
+        detail: format!("{}{expected}", fault.detail),
+        hint: fault.hint.clone().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Numbers as words for the sentences that the server writes.
+
+/// A whole number with its thousands apart: `1,000`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: `1 agent`, `1,000 agents`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(n))
+}
+
+/// Three significant digits, whole from 100 up.
+fn significant(x: f64) -> String {
+    match x.abs() {
+        size if size >= 99.95 => whole(x),
+        size if size >= 9.995 => format!("{x:.1}"),
+        size if size >= 0.9995 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to what fits, on purpose"
+)]
+fn whole(x: f64) -> String {
+    count(x.round().clamp(0.0, u64::MAX as f64) as u64)
+}
+
+/// Milliseconds: `1.20 ms`, `412 ms`.
+pub(crate) fn milliseconds(ms: f64) -> String {
+    format!("{} ms", significant(ms))
+}
+
+/// A rate: `5,012 requests/s`.
+pub(crate) fn request_rate(per_second: f64) -> String {
+    if per_second == 0.0 {
+        return "0 requests/s".to_owned();
+    }
+    format!("{} requests/s", significant(per_second))
+}
+
+/// Seconds of run time: `12 s`, `10.2 s`; cut, not rounded, so that no moment is told before it has come.
+pub(crate) fn seconds(s: f64) -> String {
+    let tenths = (s.max(0.0) * 10.0 + 1e-6).floor() / 10.0;
+    if tenths.fract() == 0.0 { format!("{tenths:.0} s") } else { format!("{tenths:.1} s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let said = [
+            (count(0), "0"),
+            (count(1_234_567), "1,234,567"),
+            (counted(1, "agent"), "1 agent"),
+            (counted(2000, "agent"), "2,000 agents"),
+            (milliseconds(1.2), "1.20 ms"),
+            (milliseconds(0.0421), "0.042 ms"),
+            (milliseconds(412.4), "412 ms"),
+            (milliseconds(60_000.0), "60,000 ms"),
+            (request_rate(5012.4), "5,012 requests/s"),
+            (request_rate(0.0), "0 requests/s"),
+            (request_rate(9.999), "10.0 requests/s"),
+            (seconds(12.0), "12 s"),
+            (seconds(10.29), "10.2 s"),
+            (seconds(59.96), "59.9 s"),
+            (seconds(-1.0), "0 s"),
+        ];
+        for (is, should) in said {
+            assert_eq!(is, should);
+        }
+    }
+}
