@@ -1,0 +1,90 @@
+//! The command line as a whole.
+
+use clap::{Parser, Subcommand};
+
+use crate::{agent, coordinator, plan, quick, run, target};
+
+/// Loads an HTTP server and measures what it does, from this process or from a fleet of agents.
+///
+/// With only a URL: 50 connections for 10 seconds.
+#[derive(Debug, Parser)]
+#[command(
+    name = "volley",
+    version,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 passed; 1 could not run, or the measurement is invalid; 2 usage or plan; 3 coordinator \
+                  or agents unreachable; 4 refused; 99 threshold broken; 130 interrupted."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) quick: quick::Options,
+}
+
+/// What to do other than `volley URL`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Take plans over HTTP, hand them to agents, merge and show what they measure
+    Coordinator(coordinator::Options),
+    /// Send requests for a coordinator
+    Agent(agent::Options),
+    /// Run a plan in this process, or on a coordinator
+    Run(run::Options),
+    /// Serve the echo target, which answers by path: /bytes/2048, /delay/20ms, /status/503 and more
+    Target(target::Options),
+    /// Look at plans
+    Plan(plan::Options),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    /// Says what came of the arguments: the beginning of the subcommand's debug form, or of the error.
+    fn check(line: &str, expected: &str) {
+        let words = std::iter::once("volley").chain(line.split_whitespace());
+        let said = match Arguments::try_parse_from(words) {
+            Ok(Arguments { command: Some(command), .. }) => format!("{command:?}"),
+            Ok(Arguments { quick, .. }) => format!("{quick:?}"),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+
+    #[test]
+    fn a_url_needs_no_subcommand() {
+        check("http://127.0.0.1:1/", "url: Some(\"http://127.0.0.1:1/\")");
+        check("-c 5 -n 10 http://x/", "connections: Some(5)");
+        check("http://x/ -m PUT", "method: Some(\"PUT\")");
+        check("http://x/ -X PUT", "method: Some(\"PUT\")");
+        check("http://x/ -H a:b -H c:d", "headers: [\"a:b\", \"c:d\"]");
+        check("http://x/ --disable-keepalive", "no_keep_alive: true");
+        check("http://x/ --no-keep-alive", "no_keep_alive: true");
+    }
+
+    #[test]
+    fn subcommands_take_their_own() {
+        check("run plan.yaml --workers 3", "workers: Some(3)");
+        check("coordinator", "http: 127.0.0.1:7070");
+        check("agent --coordinator h:1 --name n", "name: Some(\"n\")");
+        check("plan check plan.yaml", "Check");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        check("", "Usage");
+        check("http://x/ -d a -D b", "cannot be used with");
+        check("http://x/ -c none", "invalid value 'none'");
+        check("agent", "--coordinator");
+        check("http://x/ --workers 0", "invalid value '0'");
+    }
+}

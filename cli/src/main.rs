@@ -1,0 +1,38 @@
+//! The volley program: one binary, one module a subcommand.
+
+mod agent;
+mod arguments;
+mod coordinator;
+mod exit;
+mod format;
+mod logging;
+mod output;
+mod plan;
+mod processor;
+mod progress;
+mod quick;
+mod run;
+mod session;
+mod signals;
+mod summary;
+mod target;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    logging::start();
+    let ended = match arguments.command {
+        Some(Command::Coordinator(options)) => coordinator::main(&options),
+        Some(Command::Agent(options)) => agent::main(options),
+        Some(Command::Run(options)) => run::main(&options),
+        Some(Command::Target(options)) => target::main(&options),
+        Some(Command::Plan(options)) => plan::main(&options),
+        None => quick::main(arguments.quick),
+    };
+    ended.unwrap_or_else(|failure| failure.report()).code()
+}

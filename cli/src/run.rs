@@ -1,0 +1,142 @@
+//! `volley run`: a plan to its end, in this process or on a coordinator, with the same output.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use tokio::runtime::{Builder, Runtime};
+use volley_coordinator::RunDocument;
+use volley_plan::{Plan, Verdict};
+
+use crate::exit::{Exit, Failure};
+use crate::processor::CpuTime;
+use crate::progress::Progress;
+use crate::session::{Local, Remote, Session};
+use crate::signals::Signals;
+use crate::summary::summary;
+use crate::{logging, output, plan};
+
+/// How often the progress is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What to run, and where.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// A plan in YAML or JSON
+    plan: PathBuf,
+    /// The coordinator to run it on, such as http://127.0.0.1:7070 [default: this process]
+    #[arg(long, value_name = "URL", env = "VOLLEY_COORDINATOR")]
+    coordinator: Option<String>,
+    /// Worker threads, in a run of this process [default: one a core]
+    #[arg(long, value_name = "N")]
+    workers: Option<NonZeroUsize>,
+    /// Print the results as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
+    let text = plan::read(&options.plan)?;
+    let plan = plan::parse(&options.plan, &text)?;
+    // An empty variable is what scripts have that set it for no run.
+    match options.coordinator.as_deref().filter(|url| !url.is_empty()) {
+        None => in_this_process(plan, options.workers, options.json),
+        Some(_) if options.workers.is_some() => {
+            let sentence = "--workers is for a run in this process; on a coordinator each agent has its own";
+            Err(Failure::new(Exit::Usage, sentence))
+        }
+        Some(url) => {
+            let remote = Remote::new(url, options.plan.clone(), text)?;
+            runtime()?.block_on(play(remote, options.json))
+        }
+    }
+}
+
+/// Runs a plan in this process: the same lifecycle, grants, merge and verdict as on a coordinator, without the network
+/// between them.
+pub(crate) fn in_this_process(
+    plan: Plan,
+    workers: Option<NonZeroUsize>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    runtime()?.block_on(play(Local::new(plan, workers), json))
+}
+
+fn runtime() -> anyhow::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().context("no runtime")
+}
+
+async fn play(mut session: impl Session, json: bool) -> Result<Exit, Failure> {
+    let mut signals = Signals::catch()?;
+    tokio::select! {
+        started = session.start() => started?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    }
+    let mut progress = Progress::to_stderr();
+    let end = follow(&mut session, &mut signals, &mut progress).await;
+    progress.clear();
+    let (document, interrupted) = match end? {
+        End::Over { document, interrupted } => (document, interrupted),
+        End::Left => return Ok(Exit::Interrupted),
+    };
+    if json {
+        let text = serde_json::to_string_pretty(&document).context("the results can't be written as JSON")?;
+        output::print(&format!("{text}\n"));
+    } else {
+        let cpu = session.is_local().then(CpuTime::of_this_process).flatten();
+        output::print(&summary(&document, cpu, logging::colours(&io::stdout())));
+    }
+    Ok(if interrupted { Exit::Interrupted } else { exit(&document) })
+}
+
+/// How following a run ended.
+enum End {
+    /// With the run.
+    Over { document: Box<RunDocument>, interrupted: bool },
+    /// At the second Ctrl-C.
+    Left,
+}
+
+async fn follow(
+    session: &mut impl Session,
+    signals: &mut Signals,
+    progress: &mut Progress,
+) -> Result<End, Failure> {
+    let mut interrupted = false;
+    loop {
+        let document = tokio::select! {
+            document = session.wait(LOOK_EVERY) => document?,
+            () = signals.next() => {
+                if interrupted {
+                    return Ok(End::Left);
+                }
+                interrupted = true;
+                progress.clear();
+                output::say("stopping; Ctrl-C again leaves at once");
+                session.stop().await?;
+                continue;
+            }
+        };
+        if document.progress.over {
+            return Ok(End::Over { document: Box::new(document), interrupted });
+        }
+        progress.show(&document);
+    }
+}
+
+/// The exit code that a run's end means.
+fn exit(document: &RunDocument) -> Exit {
+    let progress = &document.progress;
+    let no_agent = progress.stop_reason.as_deref() == Some("could_not_run") && progress.agents.is_empty();
+    match progress.verdict {
+        _ if no_agent => Exit::Unreachable,
+        Some(Verdict::Passed | Verdict::None) => Exit::Passed,
+        Some(Verdict::Failed) => Exit::Broken,
+        // A run that is over has a verdict; one without can't be trusted either.
+        Some(Verdict::Invalid) | None => Exit::CouldNot,
+    }
+}

@@ -1,0 +1,138 @@
+//! What a run came to, for people: the text that is printed at its end, whether it ran here or on a coordinator.
+
+use std::fmt::Write as _;
+
+use volley_coordinator::RunDocument;
+use volley_coordinator::document::Whole;
+use volley_plan::Verdict;
+use volley_stats::ErrorKind;
+
+use crate::format::{bytes, count, milliseconds, percent, rate, seconds};
+use crate::processor::CpuTime;
+
+/// How wide the column of names is.
+const NAMES: usize = 13;
+
+/// The summary of a run that is over. `cpu` is the generator's own time, where it was this process.
+pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: bool) -> String {
+    let progress = &document.progress;
+    let whole = &progress.whole;
+    let mut text = format!("\n{}\n\n", opening(document, colours));
+    row(&mut text, "target", &document.target);
+    row(&mut text, "load", &document.load);
+    row(&mut text, "requests", &requests(whole));
+    for line in lost(document) {
+        row(&mut text, "", &line);
+    }
+    row(&mut text, "error rate", &percent(whole.error_rate));
+    row(&mut text, "rate", &format!("{} over {}", rate(whole.rate), seconds(progress.elapsed_s)));
+    latency(&mut text, whole);
+    list(
+        &mut text,
+        "statuses",
+        progress.statuses.iter().map(|s| format!("{}: {}", s.status, count(s.count))),
+    );
+    list(
+        &mut text,
+        "errors",
+        progress.errors.iter().map(|e| format!("{} × {}", count(e.count), words(&e.kind))),
+    );
+    row(&mut text, "bytes", &transferred(whole));
+    row(&mut text, "connections", &format!("{} opened", count(whole.connections_opened)));
+    if let Some(cpu) = cpu {
+        row(&mut text, "CPU", &processor(cpu));
+    }
+    list(&mut text, "faults", progress.account_faults.iter().cloned());
+    text
+}
+
+/// The sentence that the run's page opens with, and whether the run is complete.
+fn opening(document: &RunDocument, colours: bool) -> String {
+    let colour = match document.progress.verdict {
+        Some(Verdict::Passed) => "32",
+        Some(Verdict::Failed) => "31",
+        Some(Verdict::Invalid) => "33",
+        Some(Verdict::None) | None => "1",
+    };
+    let sentence = &document.progress.sentence;
+    let verdict = match document.progress.verdict {
+        Some(verdict @ (Verdict::Passed | Verdict::Failed)) => format!("{}: ", verdict.name()),
+        Some(Verdict::Invalid | Verdict::None) | None => String::new(),
+    };
+    if colours { format!("\x1b[{colour}m{verdict}{sentence}\x1b[0m") } else { format!("{verdict}{sentence}") }
+}
+
+fn row(text: &mut String, name: &str, value: &str) {
+    // Writing to a String can't fail.
+    let _ = writeln!(text, "{name:<NAMES$}{value}");
+}
+
+/// A row for each value, the name before the first; nothing without values.
+fn list(text: &mut String, name: &str, values: impl Iterator<Item = String>) {
+    for (index, value) in values.enumerate() {
+        row(text, if index == 0 { name } else { "" }, &value);
+    }
+}
+
+fn requests(whole: &Whole) -> String {
+    let mut text = format!(
+        "{} started = {} ok + {} failed + {} cancelled",
+        count(whole.started),
+        count(whole.ok),
+        count(whole.failed),
+        count(whole.cancelled)
+    );
+    if whole.unresolved > 0 {
+        let _ = write!(text, " + {} unresolved (with a lost agent)", count(whole.unresolved));
+    }
+    text
+}
+
+/// What was not sent, or may have been: shown where there is any, and where the run says that it is incomplete.
+fn lost(document: &RunDocument) -> Vec<String> {
+    let whole = &document.progress.whole;
+    let mut lines = Vec::new();
+    if whole.missed > 0 || whole.unknown > 0 || document.progress.incomplete {
+        let (missed, unknown) = (count(whole.missed), count(whole.unknown));
+        lines.push(format!("{missed} missed (sent by nobody), {unknown} unknown (granted to a lost agent)"));
+    }
+    if whole.resent > 0 {
+        lines.push(format!("{} sent again after an idle connection had been closed", count(whole.resent)));
+    }
+    let late = document.progress.delivered_late.windows;
+    if late > 0 {
+        lines.push(format!("{} reports came after the end and are in no total", count(late)));
+    }
+    lines
+}
+
+fn latency(text: &mut String, whole: &Whole) {
+    let latency = &whole.latency_ms;
+    let of = [
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p95", latency.p95),
+        ("p99", latency.p99),
+        ("p99.9", latency.p99_9),
+        ("max", latency.max),
+    ];
+    list(text, "latency", of.into_iter().map(|(name, ms)| format!("{name:<6}{:>10}", milliseconds(ms))));
+}
+
+fn words(kind: &str) -> String {
+    ErrorKind::from_name(kind).map_or_else(|| kind.to_owned(), |kind| kind.words().to_owned())
+}
+
+fn transferred(whole: &Whole) -> String {
+    let (received, bodies, sent) =
+        (bytes(whole.bytes_received), bytes(whole.body_bytes), bytes(whole.bytes_sent));
+    format!("{received} received ({bodies} of bodies), {sent} sent")
+}
+
+fn processor(cpu: CpuTime) -> String {
+    let (user, system) = (cpu.user.as_secs_f64(), cpu.system.as_secs_f64());
+    format!("{:.2} s ({user:.2} user + {system:.2} system) of this process", user + system)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Summaries of documents, as text.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn percentiles(ms: &Value) -> Value {
+    json!({"50": ms, "90": ms, "95": ms, "99": ms, "99.9": ms, "100": ms})
+}
+
+fn document() -> Value {
+    json!({
+        "volley": 1, "id": "r1", "name": "n", "note": null, "created_at": "", "started_at": null,
+        "load": "2 users closed, 5 requests", "target": "http://127.0.0.1:1/", "plan": "{}", "plan_hash": "",
+        "state": "finished", "over": true, "verdict": "none", "stop_reason": "count_reached", "incomplete": false,
+        "sentence": "Finished: 5 of 5 requests sent, 2 failed.", "elapsed_s": 2.5, "planned_s": null,
+        "planned_requests": 5,
+        "whole": {
+            "started": 5, "ok": 3, "failed": 2, "cancelled": 0, "missed": 0, "unknown": 0, "unresolved": 0,
+            "never_sent": 1, "resent": 0, "rate": 1.2, "error_rate": 0.4, "bytes_sent": 500,
+            "bytes_received": 2048, "body_bytes": 15, "connections_opened": 2,
+            "latency_ms": percentiles(&json!(1.5)), "latency_min_ms": 1.5, "latency_mean_ms": 1.5,
+            "failed_latency_ms": percentiles(&Value::Null),
+        },
+        "last5": {"rate": 0.0, "error_rate": null, "latency_ms": percentiles(&Value::Null)},
+        "steps": [],
+        "errors": [
+            {"kind": "status", "phase": "answer", "count": 1, "first_s": 0, "last_s": 0},
+            {"kind": "connect_refused", "phase": "connect", "count": 1, "first_s": 0, "last_s": 0},
+        ],
+        "statuses": [{"status": 200, "count": 3}, {"status": 503, "count": 1}],
+        "agents": [], "account_faults": [], "log": [], "log_lines_dropped": 0,
+        "accounts": {
+            "planned": 5, "started": 5, "missed": 0, "unknown": 0, "requests_started": 5, "ok": 3, "failed": 2,
+            "cancelled": 0, "unresolved": 0, "planned_user_ms": 0, "lost_user_ms": 0,
+        },
+        "delivered_late": {"windows": 0, "started": 0, "ok": 0, "failed": 0, "cancelled": 0},
+    })
+}
+
+/// Changes the document at each pointer, and gives its summary.
+fn told(changes: &[(&str, Value)], cpu: Option<CpuTime>) -> String {
+    let mut document = document();
+    for (pointer, value) in changes {
+        *document.pointer_mut(pointer).expect("a place in the document") = value.clone();
+    }
+    summary(&serde_json::from_value(document).expect("a document"), cpu, false)
+}
+
+fn check(changes: &[(&str, Value)], expected: &str) {
+    let text = told(changes, None);
+    assert!(text.contains(expected), "{expected} in {text}");
+}
+
+#[test]
+fn a_summary_says_all_of_it() {
+    let cpu = CpuTime { user: Duration::from_millis(120), system: Duration::from_millis(480) };
+    let expected = "
+Finished: 5 of 5 requests sent, 2 failed.
+
+target       http://127.0.0.1:1/
+load         2 users closed, 5 requests
+requests     5 started = 3 ok + 2 failed + 0 cancelled
+error rate   40.0 %
+rate         1.20/s over 2.5 s
+latency      p50      1.50 ms
+             p90      1.50 ms
+             p95      1.50 ms
+             p99      1.50 ms
+             p99.9    1.50 ms
+             max      1.50 ms
+statuses     200: 3
+             503: 1
+errors       1 × status 4xx or 5xx
+             1 × connection refused
+bytes        2.00 KiB received (15 B of bodies), 500 B sent
+connections  2 opened
+CPU          0.60 s (0.12 user + 0.48 system) of this process
+";
+    assert_eq!(told(&[], Some(cpu)), expected);
+}
+
+#[test]
+fn what_is_not_there_is_a_dash() {
+    let nothing = [("/whole/latency_ms", percentiles(&Value::Null)), ("/whole/error_rate", Value::Null)];
+    check(&nothing, "latency      p50            –\n");
+    check(&nothing, "error rate   –\n");
+}
+
+#[test]
+fn what_was_lost_is_said() {
+    let lost = [("/incomplete", json!(true)), ("/whole/unknown", json!(42)), ("/whole/unresolved", json!(3))];
+    check(&lost, "0 missed (sent by nobody), 42 unknown (granted to a lost agent)");
+    check(&lost, "+ 3 unresolved (with a lost agent)");
+    check(&[("/whole/resent", json!(7))], "7 sent again");
+    check(&[("/delivered_late/windows", json!(1))], "1 reports came after the end");
+    check(&[("/account_faults", json!(["5 is not 6"]))], "faults       5 is not 6");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let document = serde_json::from_value(document()).expect("a document");
+    assert!(summary(&document, None, true).contains("\x1b[1mFinished"));
+    assert!(!summary(&document, None, false).contains('\x1b'));
+}

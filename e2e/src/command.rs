@@ -1,0 +1,58 @@
+//! One-shot uses of the program: what it printed and how it ended.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::process::{PATIENCE, Process, binary};
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The exit code; `None` after a signal.
+    pub code: Option<i32>,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+    /// From start to end.
+    pub took: Duration,
+}
+
+impl Outcome {
+    /// The document that `--json` prints.
+    ///
+    /// # Panics
+    /// If stdout is not exactly one JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// The same, once the exit code was checked.
+    ///
+    /// # Panics
+    /// If the exit code is another one.
+    #[must_use]
+    pub fn exited(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+}
+
+/// Runs `volley` with these arguments to its end.
+pub fn volley(arguments: &[&str]) -> Outcome {
+    volley_with(arguments, |_| {})
+}
+
+/// Runs `volley` to its end, once `prepare` has changed the command.
+pub fn volley_with(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Outcome {
+    let mut command = Command::new(binary());
+    command.args(arguments).env_remove("VOLLEY_COORDINATOR");
+    prepare(&mut command);
+    let begun = Instant::now();
+    let (status, stdout, stderr) = Process::start(&mut command).wait(PATIENCE);
+    let stdout = String::from_utf8(stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+    Outcome { code: status.code(), stdout, stderr, took: begun.elapsed() }
+}

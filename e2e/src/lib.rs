@@ -1,0 +1,20 @@
+//! Whole-system tests: real processes on port 0, real nginx, a real browser, a scripted target.
+//!
+//! This library is the harness; the tests are in `tests/`, the cases that they cite in `CASES.md`. Everything that is
+//! started here ends when its handle is dropped.
+
+mod api;
+mod command;
+mod fleet;
+mod nginx;
+mod process;
+mod report;
+mod server;
+
+pub use api::Api;
+pub use command::{Outcome, volley, volley_with};
+pub use fleet::{Agent, Coordinator, Fleet, Target};
+pub use nginx::{Logged, Nginx};
+pub use process::{Process, binary};
+pub use report::{Report, check_invariants};
+pub use server::{Reply, Request, Server, Then, closed_port};

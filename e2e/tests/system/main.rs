@@ -1,0 +1,22 @@
+//! Whole-system tests, one process of the program and more. `CASES.md` says what the numbered ones are about.
+
+mod accounts;
+mod bad_input;
+mod bad_target;
+mod browser;
+mod case_01;
+mod case_04;
+mod case_06;
+mod case_22;
+mod case_37;
+mod command_line;
+mod demo;
+mod loss;
+mod truth;
+
+use volley_e2e::{Api, Report};
+
+/// Plays a plan on agents that may still be busy with the end of an earlier run, and holds its report to the invariants.
+fn play(api: &Api, agents: usize, plan: &str) -> Report {
+    api.play(&format!("{plan}agents: {{ min: {agents}, wait: 20s }}\n")).checked()
+}
