@@ -1,23 +1,6 @@
 //! Numbers as words for the sentences that the server writes.
 
-/// A whole number with its thousands apart: `1,000`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun: `1 agent`, `1,000 agents`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(n))
-}
+use volley_plan::words::count;
 
 /// Three significant digits, whole from 100 up.
 fn significant(x: f64) -> String {
@@ -66,8 +49,6 @@ mod tests {
         let said = [
             (count(0), "0"),
             (count(1_234_567), "1,234,567"),
-            (counted(1, "agent"), "1 agent"),
-            (counted(2000, "agent"), "2,000 agents"),
             (milliseconds(1.2), "1.20 ms"),
             (milliseconds(0.0421), "0.042 ms"),
             (milliseconds(412.4), "412 ms"),

@@ -8,6 +8,7 @@ mod parse;
 pub mod shape;
 pub mod units;
 mod verdict;
+pub mod words;
 
 pub use canonical::{PlanHash, PlanHashError};
 pub use grant::Ledger;

@@ -7,6 +7,7 @@ pub use method::{Method, MethodError, is_token};
 pub use target::{Target, TargetError};
 
 use crate::units::duration_in_words;
+use crate::words::counted;
 use std::time::Duration;
 
 /// Most bytes of a plan's text, and of its canonical form.
@@ -112,10 +113,6 @@ impl ClosedLoad {
         };
         format!("{users} closed, {amount}")
     }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A named sequence of steps.

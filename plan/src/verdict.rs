@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use volley_stats::Iterations;
 
+use crate::words::{count, counted};
+
 /// The share of the planned load that may be missed or unknown before a run is invalid, in thousandths.
 pub const TOLERATED_THOUSANDTHS: u64 = 10;
 
@@ -93,6 +95,13 @@ impl Accounts {
         })
     }
 
+    /// What was not sent, or may not have been: `2 missed and 11 unknown`.
+    fn gap_in_words(&self) -> String {
+        let missed = (self.missed > 0).then(|| format!("{} missed", count(self.missed)));
+        let unknown = (self.unknown > 0).then(|| format!("{} unknown", count(self.unknown)));
+        [missed, unknown].into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
     /// Why the measurement cannot be trusted, in a sentence; `None` when it can.
     #[must_use]
     pub fn invalid_because(&self) -> Option<String> {
@@ -105,10 +114,8 @@ impl Accounts {
         if let Some(planned) = self.planned
             && !tolerated(self.missed.saturating_add(self.unknown), planned)
         {
-            return Some(format!(
-                "of {planned} planned iterations {} were missed and {} are unknown, more than 1 % together",
-                self.missed, self.unknown
-            ));
+            let planned = counted(planned, "planned iteration");
+            return Some(format!("{} of {planned}, more than 1 %", self.gap_in_words()));
         }
         if !tolerated(self.lost_user_ms, self.planned_user_ms) {
             return Some("more than 1 % of the planned users' time was lost with agents".to_owned());
@@ -149,7 +156,7 @@ mod tests {
         check(Accounts { started: 990, requests_started: 990, ok: 890, unknown: 10, ..good }, None);
         check(
             Accounts { started: 989, requests_started: 989, ok: 889, unknown: 11, ..good },
-            Some("11 are unknown"),
+            Some("11 unknown"),
         );
         check(Accounts { started: 900, ..good }, Some("does not add up"));
         check(Accounts { ok: 899, ..good }, Some("899 ok"));

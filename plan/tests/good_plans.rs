@@ -159,7 +159,7 @@ fn flow_mappings_are_yaml_too() {
 fn loads_are_said_in_words() {
     for (lines, words) in [
         ("users: 50\nduration: 10s\n", "50 users closed, 10 s"),
-        ("users: 10\nrequests: 1000\n", "10 users closed, 1000 requests"),
+        ("users: 10\nrequests: 1000\n", "10 users closed, 1,000 requests"),
         ("users: 1\nrequests: 1\nduration: 90s\n", "1 user closed, 1 request, at most 1 min 30 s"),
     ] {
         assert_eq!(valid(&format!("target: http://h\n{lines}")).load_in_words(), words);

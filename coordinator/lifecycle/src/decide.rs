@@ -1,6 +1,7 @@
 //! What each event does to a run.
 
 use volley_plan::link::{Incarnation, Order, Share, WindowFacts};
+use volley_plan::words::counted;
 
 use crate::agent::{AgentShare, AgentState};
 use crate::run::{Action, Level, Run, nanoseconds};
@@ -271,8 +272,4 @@ fn split(agents: Vec<AgentFacts>, users: u32) -> Vec<(AgentFacts, Share)> {
         first_user += mine;
     }
     shares
-}
-
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    if n == 1 { format!("{n} {noun}") } else { format!("{n} {noun}s") }
 }

@@ -1,10 +1,10 @@
 //! Time passing, loss, draining, and the end with its account.
 
 use volley_plan::link::{Incarnation, Order};
+use volley_plan::words::counted;
 use volley_plan::{Accounts, Verdict};
 
 use crate::agent::{AgentShare, AgentState};
-use crate::decide::counted;
 use crate::run::{Action, Level, Run, nanoseconds};
 use crate::state::{Outcome, State, StopReason};
 
@@ -91,7 +91,7 @@ impl Run {
         );
         if counts {
             let unknown = counted(share.unreported(), "iteration");
-            text = format!("{text}, {unknown} that it had leave for unknown");
+            text = format!("{text}, {unknown} unknown");
         }
         if !delivered {
             // Should it come back, it learns that its share is gone.

@@ -126,7 +126,7 @@ async fn a_lost_agent_makes_unknown_and_the_account_adds_up() {
     let RunDocument { progress, log, .. } = outcome(&coordinator, &run).await;
     assert_eq!((progress.whole.started, progress.whole.unknown), (88, 12));
     assert!(progress.incomplete);
-    assert!(progress.sentence.contains("12 are unknown"), "{}", progress.sentence);
+    assert!(progress.sentence.contains("12 unknown"), "{}", progress.sentence);
     assert_eq!(progress.agents.iter().map(|agent| agent.unknown).collect::<Vec<_>>(), [0, 12]);
     assert!(log.iter().any(|line| line.level == "warn" && line.text.contains("agent b")), "{log:?}");
     assert_eq!(progress.account_faults, Vec::<String>::new());

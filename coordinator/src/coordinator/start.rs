@@ -75,7 +75,7 @@ fn too_few(wanted: usize, there: usize, command: &str) -> String {
 }
 
 fn too_busy(wanted: usize, busy: usize) -> String {
-    let wants = crate::words::counted(wanted as u64, "agent");
+    let wants = volley_plan::words::counted(wanted as u64, "agent");
     let taken = if busy == 1 { "1 is" } else { &format!("{busy} are") };
     format!("the plan wants {wants} and {taken} busy with another run; wait until it is over, or stop it")
 }

@@ -2,10 +2,11 @@
 
 use volley_lifecycle::{Run, StopReason};
 use volley_plan::Verdict;
+use volley_plan::words::{count, counted};
 use volley_stats::ErrorKind;
 
 use super::Progress;
-use crate::words::{count, counted, milliseconds, request_rate, seconds};
+use crate::words::{milliseconds, request_rate, seconds};
 
 /// Error kinds that are named where nothing succeeded.
 const KINDS_NAMED: usize = 3;
