@@ -47,6 +47,9 @@ pub struct Accounts {
     pub missed: u64,
     /// Permitted to an agent that was lost before it reported; never sent by another.
     pub unknown: u64,
+    /// In a run without a count an agent was lost: it may have sent more than it reported, nobody knows how much.
+    #[serde(default)]
+    pub unknown_is_open: bool,
     /// Requests reported as started.
     pub requests_started: u64,
     /// Requests that ended ok.
@@ -117,6 +120,11 @@ impl Accounts {
             let planned = counted(planned, "planned iteration");
             return Some(format!("{} of {planned}, more than 1 %", self.gap_in_words()));
         }
+        if !tolerated(self.unresolved, self.requests_started) {
+            let (unresolved, started) =
+                (count(self.unresolved), counted(self.requests_started, "started request"));
+            return Some(format!("{unresolved} unresolved of {started}, more than 1 %"));
+        }
         if !tolerated(self.lost_user_ms, self.planned_user_ms) {
             return Some("more than 1 % of the planned users' time was lost with agents".to_owned());
         }
@@ -161,6 +169,8 @@ mod tests {
         check(Accounts { started: 900, ..good }, Some("does not add up"));
         check(Accounts { ok: 899, ..good }, Some("899 ok"));
         check(Accounts { ok: 0, failed: 1000, ..good }, Some("nothing succeeded"));
+        check(Accounts { ok: 890, unresolved: 10, ..good }, None);
+        check(Accounts { ok: 889, unresolved: 11, ..good }, Some("11 unresolved of 1,000 started requests"));
         check(Accounts { planned_user_ms: 1000, lost_user_ms: 11, ..good }, Some("users' time"));
         check(Accounts::default(), Some("nothing succeeded"));
     }

@@ -204,7 +204,12 @@ impl Run {
         let early = self.ends_early(now_ns, agent);
         let Some(share) = self.agents.get_mut(&agent) else { return };
         match &mut share.state {
-            AgentState::Lost { delivered, .. } => *delivered = true,
+            AgentState::Lost { delivered, .. } => {
+                *delivered = true;
+                let text =
+                    format!("agent {} came back and delivered all that it had measured", share.facts.name);
+                self.note(now_ns, Level::Info, text, out);
+            }
             _ if early => self.lose(now_ns, agent, "ended before its time", true, out),
             state => *state = AgentState::Done,
         }

@@ -80,7 +80,7 @@ impl Run {
         delivered: bool,
         out: &mut Vec<Action>,
     ) {
-        let counts = self.ledger.is_some() && !delivered;
+        let counts = self.ledger.is_some();
         let at_ns = self.run_ns(now_ns).unwrap_or(0);
         let Some(share) = self.agents.get_mut(&agent) else { return };
         share.state = AgentState::Lost { at_ns: now_ns, delivered };
@@ -89,9 +89,12 @@ impl Run {
             share.facts.name,
             share.in_flight()
         );
-        if counts {
-            let unknown = counted(share.unreported(), "iteration");
-            text = format!("{text}, {unknown} unknown");
+        match (delivered, counts) {
+            (true, _) => {}
+            (false, true) => text += &format!(", {} unknown", counted(share.unreported(), "iteration")),
+            (false, false) => {
+                text += &format!(", what it sent after second {} is unknown", share.reported.watermark_s)
+            }
         }
         if !delivered {
             // Should it come back, it learns that its share is gone.
@@ -271,6 +274,8 @@ impl Run {
                 AgentState::Done if !cut_short => missed(&mut accounts, unreported),
                 _ => {}
             }
+            let silent = matches!(agent.state, AgentState::Lost { delivered: false, .. });
+            accounts.unknown_is_open |= silent && self.ledger.is_none();
             if agent.was_lost() {
                 accounts.unresolved = accounts.unresolved.saturating_add(agent.in_flight());
             }

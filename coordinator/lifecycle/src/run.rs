@@ -8,7 +8,7 @@ use volley_plan::link::{Incarnation, LEASE_NS, Order, RunId, WindowFacts};
 use volley_plan::{ClosedLoad, Ledger, Load, Plan};
 
 use crate::agent::{AgentShare, AgentState};
-use crate::state::{AgentFacts, Outcome, State};
+use crate::state::{AgentFacts, Outcome, State, StopReason};
 
 /// The times that the decider works with, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,6 +266,15 @@ impl Run {
             State::Finished { length_ns, .. } => Some(length_ns),
             State::Gathering { .. } | State::Preparing { .. } | State::Running { .. } => None,
         }
+    }
+
+    /// How long requests were sent and answered: what completions are divided by for a rate. Reaches past
+    /// [`Self::end_run_ns`] where the drain had completions; `None` until the load has stopped.
+    #[must_use]
+    pub fn active_run_ns(&self) -> Option<u64> {
+        let latest_ns = self.agents.values().map(|agent| agent.reported.latest_ns).max().unwrap_or(0);
+        let nobody_left = self.stop_reason() == Some(&StopReason::AgentsLost);
+        self.end_run_ns().map(|end_ns| if nobody_left { latest_ns } else { latest_ns.max(end_ns) })
     }
 
     /// The agents that take part.

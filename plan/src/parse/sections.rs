@@ -79,7 +79,9 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
     let body = top.or_default("body", String::new(), |cursor| cursor.template(faults));
     let http = http(&top, faults);
     let load = load(&top, faults);
-    let agents = top.or_default("agents", AgentsWanted::default(), |cursor| agents(cursor, faults));
+    // Where the number of users is at fault itself, it binds nothing.
+    let users = load.as_ref().map_or(MAX_AGENTS, |load| load.users);
+    let agents = top.or_default("agents", AgentsWanted::default(), |cursor| agents(cursor, users, faults));
 
     version?;
     let (target, method) = (target?, method?);
@@ -201,13 +203,18 @@ fn users(top: &Section<'_>, faults: &mut Collector) -> Result<u32, Told> {
     }
 }
 
-fn agents(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<AgentsWanted, Told> {
+fn agents(cursor: &Cursor<'_>, users: u32, faults: &mut Collector) -> Result<AgentsWanted, Told> {
     let section = Section::open(cursor.clone(), &AGENTS, faults)?;
     let defaults = AgentsWanted::default();
-    let min =
-        section.or_default("min", defaults.min, |cursor| narrow(cursor, 1..=u64::from(MAX_AGENTS), faults));
+    let min = section.or_default("min", defaults.min, |cursor| enough(cursor, users, faults));
     let wait = section.or_default("wait", defaults.wait, |cursor| cursor.duration(&WAIT, faults));
     Ok(AgentsWanted { min: min?, wait: wait? })
+}
+
+/// How many agents are enough: an agent without a user would have nothing to do.
+fn enough(cursor: &Cursor<'_>, users: u32, faults: &mut Collector) -> Result<u32, Told> {
+    let min = narrow(cursor, 1..=u64::from(MAX_AGENTS), faults)?;
+    if min <= users { Ok(min) } else { Err(cursor.wrong("no more agents than users", faults)) }
 }
 
 /// A whole number within a range that fits 32 bits.

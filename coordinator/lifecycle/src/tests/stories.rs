@@ -117,6 +117,29 @@ fn a_timed_run_ends_on_time_and_waits_for_the_last_windows() {
         (&StopReason::DurationOver, false, "")
     );
     assert_eq!(run.end_run_ns(), Some(10 * S));
+    assert_eq!(run.active_run_ns(), Some(10 * S));
+}
+
+#[test]
+fn half_of_the_results_lost_is_no_valid_run() {
+    let mut run = started("users: 2\nrequests: 2", &[A, B]);
+    let Event::Window { agent, mut facts } = window(A, 1, 1, false) else { unreachable!() };
+    facts.ok = 0;
+    run.handle(S, Event::Window { agent, facts });
+    run.handle(S, window(B, 1, 1, true));
+    pass(&mut run, 60 * S);
+    let accounts = run.accounts();
+    assert_eq!((accounts.started, accounts.ok, accounts.unresolved), (2, 1, 1));
+    assert_eq!(run.outcome().map(|outcome| outcome.verdict), Some(Verdict::Invalid));
+}
+
+#[test]
+fn without_a_count_what_a_lost_agent_sent_is_open() {
+    let mut run = started("users: 2\nduration: 10s", &[A, B]);
+    alive(&mut run, &[A], 0, 5 * S);
+    assert!(run.accounts().unknown_is_open);
+    run.handle(6 * S, window(B, 1, 3, true));
+    assert!(!run.accounts().unknown_is_open, "it came back and told");
 }
 
 #[test]
