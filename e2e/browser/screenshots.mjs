@@ -1,0 +1,123 @@
+// Takes pictures of the pages at two widths, light and dark: an empty home, a steady run, a failing target, a lost agent.
+// Starts all it needs on free ports of this machine and ends it. `make screenshots` calls it.
+//
+// Usage: node screenshots.mjs VOLLEY CHROMIUM DIRECTORY
+
+import { spawn } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+import { chromium } from "playwright-core";
+
+const [volley, browserPath, directory] = process.argv.slice(2);
+const ANY = "127.0.0.1:0";
+const WIDTHS = [1400, 400];
+const SCHEMES = ["light", "dark"];
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-sync",
+  "--no-first-run",
+  "--disable-component-update",
+];
+const URL = /(http:\/\/[0-9.]+:[0-9]+)/;
+const children = [];
+
+/** Starts a process and waits until it has said all that the patterns find; gives each pattern's first group by name. */
+function start(patterns, ...words) {
+  const child = spawn(volley, words, { stdio: ["ignore", "pipe", "pipe"] });
+  children.push(child);
+  const said = { child };
+  const told = [];
+  return new Promise((resolve, reject) => {
+    const take = (line) => {
+      told.push(line);
+      for (const [name, pattern] of Object.entries(patterns)) said[name] ??= line.match(pattern)?.[1];
+      if (Object.keys(patterns).every((name) => said[name])) resolve(said);
+    };
+    for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on("line", take);
+    child.on("exit", () => reject(new Error(`volley ${words.join(" ")} ended:\n${told.join("\n")}`)));
+  });
+}
+
+const sleep = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+async function post(coordinator, plan) {
+  const answer = await fetch(`${coordinator}/api/v1/runs`, { method: "POST", body: JSON.stringify(plan) });
+  if (answer.status !== 201) throw new Error(`${answer.status}: ${await answer.text()}`);
+  return (await answer.json()).id;
+}
+
+async function over(coordinator, id) {
+  const answer = await fetch(`${coordinator}/api/v1/runs/${id}?wait=60s`);
+  const run = await answer.json();
+  if (!run.over) throw new Error(`${id} is not over: ${run.sentence}`);
+  return run;
+}
+
+async function joined(coordinator, count) {
+  for (let tries = 0; tries < 100; tries++) {
+    const { agents } = await (await fetch(`${coordinator}/api/v1/agents`)).json();
+    if (agents.length === count) return;
+    await sleep(0.1);
+  }
+  throw new Error("the agents did not join");
+}
+
+async function shoot(browser, address, name) {
+  for (const width of WIDTHS) {
+    for (const colorScheme of SCHEMES) {
+      const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+      await page.goto(address);
+      await page.waitForTimeout(700);
+      await page.screenshot({ path: join(directory, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+      await page.close();
+    }
+  }
+}
+
+async function pictures(browser) {
+  const { url: target } = await start({ url: URL }, "target", "--listen", ANY);
+  const words = ["coordinator", "--http", ANY, "--agents", ANY];
+  const { http, agents } = await start({ http: URL, agents: /agents on ([0-9.]+:[0-9]+)/ }, ...words);
+  await shoot(browser, http, "home-empty");
+  const agent = (name) => start({ to: /(coordinator at)/ }, "agent", "--coordinator", agents, "--name", name);
+  await agent("berlin-1");
+  const second = await agent("berlin-2");
+  await joined(http, 2);
+
+  const steady = await post(http, { name: "steady", target: `${target}/bytes/2048?delay=5ms`, users: 20, duration: "20s" });
+  await sleep(8);
+  await shoot(browser, `${http}/runs/${steady}`, "run-live");
+  await over(http, steady);
+  await shoot(browser, `${http}/runs/${steady}`, "run-steady");
+
+  const failing = { name: "failing", target: `${target}/fail/40?delay=3ms`, users: 10, duration: "10s" };
+  const failed = await post(http, failing);
+  await over(http, failed);
+  await shoot(browser, `${http}/runs/${failed}`, "run-failing");
+
+  const count = { name: "lost agent", target: `${target}/?delay=10ms`, users: 20, requests: 20000 };
+  const lost = await post(http, count);
+  await sleep(3);
+  second.child.kill("SIGKILL");
+  await over(http, lost);
+  await shoot(browser, `${http}/runs/${lost}`, "run-lost-agent");
+
+  await shoot(browser, http, "home");
+  await shoot(browser, `${http}/agents`, "agents");
+}
+
+await mkdir(directory, { recursive: true });
+const browser = await chromium.launch({ executablePath: browserPath, args: FLAGS });
+try {
+  await pictures(browser);
+} finally {
+  await browser.close();
+  for (const child of children) {
+    child.removeAllListeners("exit");
+    child.kill("SIGKILL");
+  }
+}
