@@ -1,4 +1,5 @@
-//! The log: to stderr, warnings and worse unless `VOLLEY_LOG` says otherwise (`VOLLEY_LOG=info`, or by crate).
+//! The log: to stderr. Services tell what they do, other commands only what is wrong, unless `VOLLEY_LOG` says otherwise
+//! (`VOLLEY_LOG=debug`, or by crate).
 
 use std::io;
 
@@ -7,11 +8,12 @@ use tracing_subscriber::EnvFilter;
 const VARIABLE: &str = "VOLLEY_LOG";
 
 /// Starts it. A filter that can't be read is said and left out.
-pub(crate) fn start() {
-    let given = std::env::var(VARIABLE).unwrap_or_else(|_| "warn".to_owned());
+pub(crate) fn start(is_service: bool) {
+    let usual = if is_service { "info" } else { "warn" };
+    let given = std::env::var(VARIABLE).unwrap_or_else(|_| usual.to_owned());
     let filter = EnvFilter::try_new(&given).unwrap_or_else(|error| {
         crate::output::say(&format!("volley: {VARIABLE}={given}: {error}"));
-        EnvFilter::new("warn")
+        EnvFilter::new(usual)
     });
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     log.with_ansi(colours(&io::stderr())).init();

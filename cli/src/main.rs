@@ -25,7 +25,7 @@ use crate::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    logging::start();
+    logging::start(matches!(arguments.command, Some(Command::Coordinator(_) | Command::Agent(_))));
     let ended = match arguments.command {
         Some(Command::Coordinator(options)) => coordinator::main(&options),
         Some(Command::Agent(options)) => agent::main(options),

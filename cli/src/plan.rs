@@ -30,7 +30,7 @@ enum Command {
 pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
     let Command::Check { file } = &options.command;
     let plan = parse(file, &read(file)?)?;
-    output::print(&format!("{}: {}, {}\n", file.display(), plan.name, plan.load_in_words()));
+    output::print(&format!("{}: {}, {}\n", file.display(), plan.name, plan.load_in_words()))?;
     Ok(Exit::Passed)
 }
 

@@ -73,7 +73,7 @@ fn block(document: &RunDocument, columns: usize) -> Vec<String> {
     let (whole, last5) = (&progress.whole, &progress.last5);
     let (recent, all) = (&last5.latency_ms, &whole.latency_ms);
     let lines = [
-        format!("{}  {}  {}", progress.state, time(document), agents(document)),
+        format!("{:<10}{}, {}", progress.state, time(document), agents(document)),
         format!("rate      {} in the last 5 s, {} in all", rate(last5.rate), rate(whole.rate)),
         format!(
             "latency   p50 {}, p99 {} in the last 5 s; p99 {}, max {} in all",

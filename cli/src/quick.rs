@@ -58,7 +58,8 @@ pub(crate) struct Options {
 pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
     let (workers, json) = (options.workers, options.json);
     let plan = plan(options)?;
-    output::say(&format!("{} at {}", plan.load_in_words(), plan.target));
+    let load = plan.load_in_words();
+    output::say(&format!("{load}, at {}: each user sends again once it has its answer", plan.target));
     run::in_this_process(plan, workers, json)
 }
 

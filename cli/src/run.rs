@@ -85,10 +85,10 @@ async fn play(mut session: impl Session, json: bool) -> Result<Exit, Failure> {
     };
     if json {
         let text = serde_json::to_string_pretty(&document).context("the results can't be written as JSON")?;
-        output::print(&format!("{text}\n"));
+        output::print(&format!("{text}\n"))?;
     } else {
         let cpu = session.is_local().then(CpuTime::of_this_process).flatten();
-        output::print(&summary(&document, cpu, logging::colours(&io::stdout())));
+        output::print(&summary(&document, cpu, logging::colours(&io::stdout())))?;
     }
     Ok(if interrupted { Exit::Interrupted } else { exit(&document) })
 }

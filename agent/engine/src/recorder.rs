@@ -216,7 +216,7 @@ impl Recorder {
 fn answered(row: &mut Row, outcome: Outcome, latency_ns: u64) {
     row.counters.statuses.count(outcome.status);
     row.counters.body_bytes += outcome.body_bytes;
-    if (400..600).contains(&outcome.status) {
+    if outcome.status >= 400 {
         failed(row, ErrorKind::Status, latency_ns);
     } else {
         row.counters.ok += 1;

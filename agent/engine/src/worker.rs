@@ -269,3 +269,6 @@ fn event_loop() -> io::Result<(LocalRuntime, Timer)> {
     };
     Ok((runtime, timer))
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,7 +43,7 @@ fn document() -> RunDocument {
 #[test]
 fn a_terminal_gets_four_lines() {
     let expected = [
-        "running  12.3 s of 30.0 s  2 agents, 1 lost",
+        "running   12.3 s of 30.0 s, 2 agents, 1 lost",
         "rate      4,990/s in the last 5 s, 5,001/s in all",
         "latency   p50 1.20 ms, p99 3.45 ms in the last 5 s; p99 3.45 ms, max 412 ms in all",
         "requests  50,000 ok, 7 failed, 50,012 of 100,000 started",

@@ -56,7 +56,9 @@ impl Remote {
     /// A run of the plan in this file, on the coordinator with this URL; not started yet.
     pub(crate) fn new(coordinator: &str, file: PathBuf, plan: Vec<u8>) -> Result<Self, Failure> {
         let url = || -> anyhow::Result<Url> {
-            let base = Url::parse(&format!("{}/", coordinator.trim_end_matches('/')))?;
+            // Agents are given a bare address, so people give one here as well.
+            let scheme = if coordinator.contains("://") { "" } else { "http://" };
+            let base = Url::parse(&format!("{scheme}{}/", coordinator.trim_end_matches('/')))?;
             if base.scheme() != "http" {
                 return Err(anyhow!("the scheme is {}, expected http", base.scheme()));
             }

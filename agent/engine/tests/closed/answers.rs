@@ -166,6 +166,33 @@ async fn case_43_an_early_answer_counts_and_its_connection_is_not_used_again() {
     assert_eq!(target.seen().connections(), 20);
 }
 
+/// Where the target keeps the connection open, it serves again only if the whole request had gone out before its answer.
+#[tokio::test]
+async fn case_43_an_early_answer_on_a_connection_that_is_kept() {
+    let (report, target) = posted(10 << 20, |peer| {
+        while peer.head().is_some() {
+            peer.say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
+            if peer.request().is_none() {
+                return;
+            }
+        }
+    })
+    .await;
+    assert_eq!(report.errors(), [(ErrorKind::Status, 20)]);
+    assert_eq!(report.counters().statuses.sorted(), [(413, 20)]);
+    let (connections, whole) = (target.seen().connections(), target.seen().requests());
+    assert!(connections + whole >= 20, "{connections} connections, {whole} whole requests");
+}
+
+#[tokio::test]
+async fn a_target_that_turns_a_large_request_away_without_a_word_is_named_so() {
+    let (report, _target) = posted(10 << 20, |peer| peer.reset()).await;
+    assert_eq!(report.counters().failed, 20);
+    for (kind, _) in report.errors() {
+        assert!(matches!(kind, ErrorKind::Reset | ErrorKind::Write), "{kind:?}");
+    }
+}
+
 #[tokio::test]
 async fn case_43_an_early_answer_with_a_reset_is_the_answer_or_a_reset() {
     let (report, _target) = posted(10 << 20, |peer| {

@@ -1,8 +1,11 @@
 //! Connections: how many, when they are opened again, and when a request is sent again.
 
+use std::time::Duration;
+
+use volley_engine::Command;
 use volley_stats::ErrorKind;
 
-use crate::run::{Report, plan, run};
+use crate::run::{FOR_EVER, Report, Run, plan, run};
 use crate::target::{Target, closed_address, listener};
 
 #[tokio::test]
@@ -44,6 +47,25 @@ async fn a_request_that_might_do_harm_twice_is_never_sent_twice() {
     for (kind, _) in report.errors() {
         assert!(matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset | ErrorKind::Write), "{kind:?}");
     }
+}
+
+#[tokio::test]
+async fn case_09_a_connection_that_was_closed_while_idle_is_replaced_and_nothing_is_sent_on_it() {
+    let target = Target::new(|peer| {
+        peer.stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        while peer.request().and_then(|_| peer.hello()).is_some() {}
+    });
+    let mut run = Run::ready(plan(target.address, "users: 4, duration: 60s, method: POST"), 2).await;
+    // The lease ends after 200 ms, so the users are idle when the target loses patience.
+    run.start(200_000_000);
+    assert!(!run.window().await);
+    assert_eq!(target.seen().connections(), 4);
+    run.command(Command::Lease { until_ns: FOR_EVER });
+    run.command(Command::Stop { at_ns: 1_200_000_000, drain_ns: 1_000_000_000 });
+    let report = run.finish().await;
+    let counters = report.counters();
+    assert_eq!((counters.failed, counters.resent, counters.cancelled), (0, 0, 0));
+    assert_eq!((counters.ok, counters.connections_opened), (target.seen().requests(), 8));
 }
 
 /// A target that answers the first request of a connection and dies on the second one, which it has read.
@@ -113,8 +135,7 @@ async fn a_timed_run_against_a_closed_port_does_not_spin() {
 }
 
 #[tokio::test]
-async fn the_next_address_is_tried_where_one_refuses() {
-    // localhost is 127.0.0.1 and, where there is IPv6, ::1, on which nobody listens here.
+async fn a_name_is_resolved() {
     let target = Target::hello();
     let mut plan = plan(target.address, "users: 4, requests: 40, keep_alive: false");
     let port = target.address.port();

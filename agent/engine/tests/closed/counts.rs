@@ -1,6 +1,6 @@
 //! Fixed counts are exact, and windows add up to what the target saw.
 
-use crate::run::{FOR_EVER, Run, plan, run};
+use crate::run::{FOR_EVER, Run, plan, run, two_steps};
 use crate::target::Target;
 
 /// A fixed count on a healthy target: requests sent, connections opened.
@@ -71,13 +71,9 @@ async fn windows_add_up_to_what_the_target_saw() {
 }
 
 #[tokio::test]
-async fn a_step_is_not_begun_after_the_stop_and_every_step_has_its_row() {
+async fn every_step_has_its_row() {
     let target = Target::hello();
-    let mut plan = plan(target.address, "users: 3, requests: 50");
-    let mut second = plan.scenarios[0].steps[0].clone();
-    second.path = "/second".to_owned();
-    plan.scenarios[0].steps.push(second);
-    let report = run(plan, 2).await;
+    let report = run(two_steps(target.address, "users: 3, requests: 50"), 2).await;
     assert_eq!((report.counters().ok, target.seen().requests()), (100, 100));
     assert_eq!((report.iterations.started, report.iterations.finished), (50, 50));
     let by_step = |step| -> u64 {

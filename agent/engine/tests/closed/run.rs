@@ -20,6 +20,15 @@ pub(crate) fn plan(address: SocketAddr, rest: &str) -> Plan {
     volley_plan::parse(&format!("target: http://{address}/\n{}", rest.replace(", ", "\n"))).unwrap()
 }
 
+/// The same with a second step, whose path is `/second`.
+pub(crate) fn two_steps(address: SocketAddr, rest: &str) -> Plan {
+    let mut plan = plan(address, rest);
+    let mut second = plan.scenarios[0].steps[0].clone();
+    second.path = "/second".to_owned();
+    plan.scenarios[0].steps.push(second);
+    plan
+}
+
 /// An engine that a test drives.
 pub(crate) struct Run {
     engine: Option<Engine>,

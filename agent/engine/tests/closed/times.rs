@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use volley_engine::{Command, Event};
 use volley_stats::ErrorKind as Kind;
 
-use crate::run::{FOR_EVER, Run, plan, run};
+use crate::run::{FOR_EVER, Run, plan, run, two_steps};
 use crate::target::{Target, listener};
 
 const MS: u64 = 1_000_000;
@@ -26,10 +26,9 @@ async fn case_02_without_drain_what_is_in_flight_is_cancelled() {
     }
 }
 
-#[tokio::test]
-async fn case_02_with_drain_what_is_in_flight_is_finished() {
-    // The target answers once it is told, which the test does after the stop.
-    let (go, wait) = mpsc::channel::<()>();
+/// A target that holds each answer until the test lets it go.
+fn holding_target() -> (Target, mpsc::Sender<()>) {
+    let (go, wait) = mpsc::channel();
     let wait = Mutex::new(wait);
     let target = Target::new(move |peer| {
         while peer.request().is_some() {
@@ -37,7 +36,13 @@ async fn case_02_with_drain_what_is_in_flight_is_finished() {
             peer.hello();
         }
     });
-    let mut run = Run::ready(plan(target.address, "users: 10, duration: 1100ms, drain: 20s"), 2).await;
+    (target, go)
+}
+
+#[tokio::test]
+async fn case_02_with_drain_what_is_in_flight_is_finished_and_no_step_begun() {
+    let (target, go) = holding_target();
+    let mut run = Run::ready(two_steps(target.address, "users: 10, duration: 1100ms, drain: 20s"), 2).await;
     run.start(FOR_EVER);
     // Windows of seconds 0 and 1: the stop was in second 1.
     assert!(!run.window().await);
@@ -45,8 +50,25 @@ async fn case_02_with_drain_what_is_in_flight_is_finished() {
     (0..10).for_each(|_| go.send(()).unwrap());
     let report = run.finish().await;
     assert_eq!((report.counters().ok, report.counters().cancelled), (10, 0));
+    assert_eq!((report.iterations.started, report.iterations.finished), (10, 0));
     assert_eq!(target.seen().requests(), 10);
     assert!(report.total.latency.percentile_ns(50.0).unwrap() > 1900 * MS);
+}
+
+#[tokio::test]
+async fn a_second_shows_the_users_that_were_there_when_it_began() {
+    let (target, go) = holding_target();
+    let mut run = Run::ready(plan(target.address, "users: 10, requests: 10"), 2).await;
+    (0..6).for_each(|_| go.send(()).unwrap());
+    run.start(FOR_EVER);
+    assert!(!run.window().await);
+    assert!(!run.window().await);
+    (0..4).for_each(|_| go.send(()).unwrap());
+    let report = run.finish().await;
+    assert_eq!((report.counters().ok, target.seen().requests()), (10, 10));
+    let seconds = report.windows.iter().flat_map(|window| window.seconds.values());
+    let users_in_flight: Vec<_> = seconds.map(|second| (second.users, second.in_flight)).collect();
+    assert_eq!(users_in_flight, [(10, 4), (4, 4), (4, 0)]);
 }
 
 #[tokio::test]
@@ -168,8 +190,9 @@ async fn case_21_a_time_out_is_kept_whether_the_target_is_silent_or_slow() {
         let report = run(plan(target.address, "users: 10, requests: 20, timeout: 1s"), 2).await;
         let failed = &report.total.failed_latency;
         assert_eq!(report.errors(), [(Kind::TotalTimeout, 20)]);
-        let (min_ns, max_ns) = (failed.min_ns().unwrap(), failed.max_ns().unwrap());
-        assert!(min_ns >= 1000 * MS && max_ns <= 1050 * MS, "{min_ns} to {max_ns}");
+        let (min_ns, p50_ns) = (failed.min_ns().unwrap(), failed.percentile_ns(50.0).unwrap());
+        // Not the maximum: a machine that is busy with other tests adds what it likes to a single one.
+        assert!(min_ns >= 1000 * MS && p50_ns <= 1050 * MS, "{min_ns}, {p50_ns}");
         // A connection that timed out carries nothing more.
         assert_eq!(target.seen().connections(), 20);
     }
