@@ -17,7 +17,7 @@ TARGET ?= 127.0.0.1:7080
 .PHONY: help
 help: ## list these targets
 	@echo 'make TARGET, where TARGET is one of'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'make demo takes DURATION=30s, EXIT=1 (end by itself), PLAN=FILE, HTTP=, AGENTS= and TARGET= (addresses)'
 
 .PHONY: demo
@@ -35,9 +35,10 @@ assets: web/node_modules/.package-lock.json ## the pages' third-party scripts, f
 
 .PHONY: test
 test: build e2e/node_modules/.package-lock.json ## every test, with what they need from apt, npm and crates.io
-	deploy/need.sh curl nginx chromium cargo-nextest
+	deploy/need.sh curl nginx chromium python3 cargo-nextest
 	cargo test --locked --workspace --doc --quiet
 	cargo nextest run --locked --workspace --profile $(NEXTEST_PROFILE)
+	python3 -m unittest discover -s bench/peers
 
 .PHONY: lint
 lint: assets ## format, clippy, dependencies and shell scripts; warnings are errors
@@ -45,7 +46,12 @@ lint: assets ## format, clippy, dependencies and shell scripts; warnings are err
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo deny --locked check bans licenses sources
-	shellcheck deploy/*.sh .ci/run
+	git ls-files -co --exclude-standard -z -- '*.sh' .ci/run | xargs -0 shellcheck
+
+.PHONY: screenshots
+screenshots: build e2e/node_modules/.package-lock.json ## pictures of the pages, in target/screenshots
+	deploy/need.sh chromium
+	node e2e/browser/screenshots.mjs target/release/volley "$$(command -v chromium)" target/screenshots
 
 .PHONY: fmt
 fmt: ## put the code into the one format

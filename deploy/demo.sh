@@ -44,6 +44,7 @@ trap 'exit 143' TERM
 start() {
   local name=$1
   shift
+  : >"$scratch/$name"
   setsid "$@" >"$scratch/$name" 2>&1 </dev/null &
   pids+=($!)
 }

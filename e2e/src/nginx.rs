@@ -95,6 +95,13 @@ impl Nginx {
     }
 }
 
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // Its worker is a process too.
+        self.process.terminate();
+    }
+}
+
 /// Every path is below nginx's own directory, so that it needs no rights.
 fn configuration(port: u16) -> String {
     format!(

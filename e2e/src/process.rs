@@ -113,6 +113,16 @@ impl Process {
         (status, self.stdout.bytes(), self.stderr.text())
     }
 
+    /// Asks it to end and gives it some time for that; for a process with children of its own, who would outlive its
+    /// killing. Does nothing if it was waited for.
+    pub(crate) fn terminate(&mut self) {
+        if self.ended.is_none() {
+            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+            self.stdout.closed_by(Instant::now() + Duration::from_secs(5));
+            self.kill();
+        }
+    }
+
     fn kill(&mut self) {
         if self.ended.is_none() {
             let _ = self.child.kill();

@@ -23,7 +23,7 @@ fn case_22_nothing_succeeded_in_one_process() {
     let json = volley(&[&url, "-n", "10", "-c", "2", "--json"]).exited(1);
     check(&Report::new(json.json()).checked());
     let text = volley(&[&url, "-n", "10", "-c", "2"]).exited(1).stdout;
-    for part in ["nothing succeeded", "10 × connection refused", "p50            –", "0/s"] {
+    for part in ["nothing succeeded", "10 × connection refused", "p50            –", "rate         0/s"] {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!text.to_lowercase().contains("nan"), "{text}");

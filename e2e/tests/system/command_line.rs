@@ -155,3 +155,15 @@ fn services_end_when_they_are_asked_to() {
     fleet.agents.remove(0).goodbye();
     fleet.coordinator.goodbye();
 }
+
+#[test]
+fn the_examples_are_plans() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let files: Vec<_> =
+        fs::read_dir(directory).expect("examples/").map(|entry| entry.expect("a file").path()).collect();
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        let outcome = volley(&["plan", "check", file.to_str().expect("a path in UTF-8")]).exited(0);
+        assert!(outcome.stdout.contains("users closed"), "{outcome:?}");
+    }
+}

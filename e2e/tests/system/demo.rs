@@ -31,13 +31,20 @@ impl Drop for Demo {
     }
 }
 
-fn demo(more: &[&str]) -> Demo {
+fn make(target: &str) -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut make = Command::new("make");
-    make.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .arg("--no-print-directory")
-        .arg("demo");
+    make.current_dir(root).args(["--no-print-directory", target]).process_group(0);
+    make.env_remove("VOLLEY_COORDINATOR").env_remove("MAKEFLAGS");
+    make
+}
+
+/// What is typed is `make demo`, which builds first; that may take its minutes where the code has changed since.
+fn demo(more: &[&str]) -> Demo {
+    let (built, _, stderr) = Process::start(&mut make("build")).wait(Duration::from_secs(540));
+    assert!(built.success(), "{stderr}");
+    let mut make = make("demo");
     make.args(["HTTP=127.0.0.1:0", "AGENTS=127.0.0.1:0", "TARGET=127.0.0.1:0"]).args(more);
-    make.env_remove("VOLLEY_COORDINATOR").env_remove("MAKEFLAGS").process_group(0);
     Demo { make: Process::start(&mut make), ended: false }
 }
 
