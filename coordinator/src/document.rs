@@ -114,8 +114,9 @@ pub struct Whole {
     pub never_sent: u64,
     /// Times a request was sent again, because its re-used connection had been closed by the target.
     pub resent: u64,
-    /// Completions (ok and failed) per second. Once the run is over: all completions over `elapsed_s`, so those of the
-    /// drain count and its time doesn't. While it goes on: over the seconds that every agent has reported.
+    /// Ok requests per second. Once the load has stopped: over the time from the start to the stop, or to the last
+    /// completion where that is later, so that what the drain brought is divided by its time too. While it goes on: over
+    /// the seconds that every agent has reported.
     pub rate: f64,
     /// Failed over completed; `null` where nothing completed.
     pub error_rate: Option<f64>,
@@ -162,9 +163,9 @@ pub struct AgentDocument {
     pub unknown: u64,
     /// Run time at which it was given up.
     pub lost_at_s: Option<f64>,
-    /// Its clock minus the coordinator's, as last known.
+    /// Its clock minus the coordinator's, as last known; `null` once the run is over.
     pub offset_ms: Option<f64>,
-    /// The best of its latest round trips.
+    /// The best of its latest round trips; `null` once the run is over.
     pub round_trip_ms: Option<f64>,
     /// How long ago it was heard; `null` once the run is over.
     pub last_seen_s: Option<f64>,

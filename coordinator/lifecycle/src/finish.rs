@@ -93,7 +93,7 @@ impl Run {
             (true, _) => {}
             (false, true) => text += &format!(", {} unknown", counted(share.unreported(), "iteration")),
             (false, false) => {
-                text += &format!(", what it sent after second {} is unknown", share.reported.watermark_s)
+                text += &format!(", what it sent after second {} is unknown", share.reported.watermark_s);
             }
         }
         if !delivered {

@@ -207,7 +207,7 @@ async fn a_run_waits_for_agents_where_its_plan_says_so() {
     assert_eq!(coordinator.shared.strength().idle, 1, "nobody is held back until there are enough");
     working_agent(&coordinator, 2, "b");
     assert_eq!(outcome(&coordinator, &run).await.progress.whole.ok, 10);
-    let new = new_run("users: 2\nrequests: 10\nagents: { min: 3, wait: 60s }");
+    let new = new_run("users: 3\nrequests: 10\nagents: { min: 3, wait: 60s }");
     let run = coordinator.start_run(new).await.unwrap();
     let begun = Instant::now();
     let document = outcome(&coordinator, &run).await;

@@ -44,7 +44,7 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         account_faults.push(format!("the latest seconds cannot be read: {error}"));
         Recent::default()
     });
-    let rate_s = if over { elapsed_s } else { reported_s(run, elapsed_s) };
+    let rate_s = run.active_run_ns().map_or_else(|| reported_s(run, elapsed_s), ns_to_s);
     let mut progress = Progress {
         state: run.state().name().to_owned(),
         over,
@@ -142,7 +142,7 @@ fn whole(run: &Run, total: &TotalRow, rate_s: f64) -> Whole {
         unresolved: accounts.unresolved,
         never_sent: counters.never_sent,
         resent: counters.resent,
-        rate: per_second(counters.completed(), rate_s),
+        rate: per_second(counters.ok, rate_s),
         error_rate: counters.error_rate(),
         bytes_sent: counters.bytes_sent,
         bytes_received: counters.bytes_received,
@@ -177,7 +177,7 @@ fn recent(facts: &Facts<'_>, elapsed_s: f64) -> Result<Recent, DecodeError> {
     // The last second of a run that is over may be a part of one.
     let length_s = f64::from(to_s).min(elapsed_s) - f64::from(from_s);
     Ok(Recent {
-        rate: per_second(row.counters.completed(), length_s),
+        rate: per_second(row.counters.ok, length_s),
         error_rate: row.counters.error_rate(),
         latency_ms: latency_ms(&row.latency),
     })
@@ -196,7 +196,7 @@ fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals> {
                 started: row.counters.started,
                 ok: row.counters.ok,
                 failed: row.counters.failed,
-                rate: per_second(row.counters.completed(), rate_s),
+                rate: per_second(row.counters.ok, rate_s),
                 latency_ms: latency_ms(&row.latency),
             }
         })
@@ -233,6 +233,13 @@ fn agent_document(facts: &Facts<'_>, agent: &AgentShare) -> AgentDocument {
         AgentState::Lost { at_ns, .. } => start_ns.map(|start_ns| ns_to_s(at_ns.saturating_sub(start_ns))),
         _ => None,
     };
+    // What it came back and delivered is not unknown any more; without grants nobody can say how much it is.
+    let unknown = match agent.state {
+        AgentState::Lost { delivered: false, .. } if agent.granted > 0 => agent.unreported(),
+        _ => 0,
+    };
+    let over = facts.run.outcome().is_some();
+    let view = view.filter(|_| !over);
     let heard_ago_ns = facts.now_ns.saturating_sub(agent.heard_ns);
     AgentDocument {
         incarnation: agent.facts.incarnation,
@@ -244,11 +251,11 @@ fn agent_document(facts: &Facts<'_>, agent: &AgentShare) -> AgentDocument {
         granted: agent.granted,
         started: agent.reported.started,
         completed: agent.reported.ok.saturating_add(agent.reported.failed),
-        unknown: if agent.was_lost() && agent.granted > 0 { agent.unreported() } else { 0 },
+        unknown,
         lost_at_s,
         offset_ms: view.and_then(AgentView::offset_ms),
         round_trip_ms: view.and_then(AgentView::round_trip_ms),
-        last_seen_s: facts.run.outcome().is_none().then(|| ns_to_s(heard_ago_ns)),
+        last_seen_s: (!over).then(|| ns_to_s(heard_ago_ns)),
     }
 }
 

@@ -104,7 +104,11 @@ fn balance(progress: &Progress) -> String {
         Some(planned) => {
             let list =
                 [(accounts.started, "started"), (accounts.missed, "missed"), (accounts.unknown, "unknown")];
-            format!("{} = {}", terms(&list), count(planned))
+            let unresolved = match accounts.unresolved {
+                0 => String::new(),
+                n => format!(", {} of the started unresolved", count(n)),
+            };
+            format!("{} = {}{unresolved}", terms(&list), count(planned))
         }
         None => {
             let ended = accounts.ok + accounts.failed;
@@ -113,7 +117,8 @@ fn balance(progress: &Progress) -> String {
                 (accounts.cancelled, "cancelled"),
                 (accounts.unresolved, "unresolved"),
             ];
-            format!("{} = {} started", terms(&list), count(accounts.requests_started))
+            let open = if accounts.unknown_is_open { " and an unknown number unreported" } else { "" };
+            format!("{} = {} started{open}", terms(&list), count(accounts.requests_started))
         }
     }
 }

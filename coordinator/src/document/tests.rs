@@ -1,3 +1,5 @@
+//! The stored form of a document stays readable.
+
 use super::*;
 
 /// An old document, as a store or another version's coordinator might hand it over.

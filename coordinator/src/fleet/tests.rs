@@ -1,3 +1,5 @@
+//! Joining, leaving and claiming of agents.
+
 use super::*;
 
 fn hello(incarnation: u64, name: &str) -> Hello {

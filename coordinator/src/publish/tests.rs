@@ -138,6 +138,6 @@ async fn errors_are_told_with_their_first_and_last_second() {
     let progress = coordinator.document(&run).await.unwrap().progress;
     let error = &progress.errors[0];
     assert_eq!((error.kind.as_str(), error.count, error.first_s, error.last_s), ("connect_refused", 5, 1, 2));
-    assert_eq!((progress.last5.rate, progress.whole.error_rate), (3.5, Some(5.0 / 15.0)));
+    assert_eq!((progress.last5.rate, progress.whole.error_rate), (2.5, Some(5.0 / 15.0)));
     assert_eq!(progress.statuses.iter().map(|s| (s.status, s.count)).collect::<Vec<_>>(), [(200, 10)]);
 }

@@ -1,3 +1,5 @@
+//! What may be listened on.
+
 use tokio::net::TcpListener;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What the event stream says, resumes and ends with.
+
 use std::collections::BTreeMap;
 
 use axum::body::Body;
