@@ -35,9 +35,9 @@ fn case_22_nothing_succeeded_on_an_agent() {
     let plan = format!("target: http://127.0.0.1:{}/\nusers: 2\nrequests: 10\n", closed_port());
     let report = play(&fleet.api(), 1, &plan);
     check(&report);
-    for page in ["/".to_owned(), format!("/runs/{}", report.text("id"))] {
-        let (status, html) = fleet.api().ask(&page);
+    for (page, part) in [("/", "invalid"), (&format!("/runs/{}", report.text("id")), "nothing succeeded")] {
+        let (status, html) = fleet.api().ask(page);
         assert_eq!(status, 200, "{page}");
-        assert!(html.contains("nothing succeeded") && !html.contains("NaN"), "{html}");
+        assert!(html.contains(part) && !html.contains("NaN"), "{html}");
     }
 }
