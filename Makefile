@@ -48,6 +48,11 @@ lint: assets ## format, clippy, dependencies and shell scripts; warnings are err
 	cargo deny --locked check bans licenses sources
 	git ls-files -co --exclude-standard -z -- '*.sh' .ci/run | xargs -0 shellcheck
 
+.PHONY: soak
+soak: ## what takes minutes: a store of 10 GB (VOLLEY_SOAK_MB says otherwise) that is thinned while a run goes on
+	deploy/need.sh cc
+	cargo test --locked --release -p volley-coordinator --lib -- --ignored --nocapture soak_
+
 .PHONY: screenshots
 screenshots: build e2e/node_modules/.package-lock.json ## pictures of the pages, in target/screenshots
 	deploy/need.sh chromium

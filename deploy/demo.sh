@@ -85,7 +85,8 @@ write_plan() {
 
 start target "$volley" target --listen "${TARGET:-127.0.0.1:7080}"
 target=$(said target '(127\.0\.0\.1:[0-9]+)' TARGET)
-start coordinator "$volley" coordinator --http "${HTTP:-127.0.0.1:7070}" --agents "${AGENTS:-127.0.0.1:7071}"
+start coordinator "$volley" coordinator --http "${HTTP:-127.0.0.1:7070}" --agents "${AGENTS:-127.0.0.1:7071}" \
+  --store "$scratch/volley.db"
 http=$(said coordinator '(http://[^ ]+)' HTTP)
 agents=$(said coordinator 'agents on ([^ ]+)' AGENTS)
 for name in one two; do

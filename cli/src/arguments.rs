@@ -75,6 +75,7 @@ mod tests {
     fn subcommands_take_their_own() {
         check("run plan.yaml --workers 3", "workers: Some(3)");
         check("coordinator", "http: 127.0.0.1:7070");
+        check("coordinator --store memory", "store: Some(\"memory\")");
         check("agent --coordinator h:1 --name n", "name: Some(\"n\")");
         check("plan check plan.yaml", "Check");
     }

@@ -1,7 +1,7 @@
 //! The coordinator: its fleet, its runs, and what can be asked of it. One value for a service and for a run within one
 //! process alike.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -14,13 +14,15 @@ use volley_plan::link::{FromAgent, Incarnation, Lease, Order, RunId, ToAgent};
 
 use crate::attach;
 use crate::clock::Clock;
-use crate::document::{Progress, RunDocument, RunSummary};
+use crate::document::RunDocument;
 use crate::driver::{Input, Pong};
 use crate::fleet::{AgentView, Fleet, Strength};
-use crate::live::{AgentViews, Live};
+use crate::live::Live;
+use crate::past::Shelf;
 use crate::settings::Settings;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
+mod runs;
 mod start;
 
 pub use start::{NewRun, StartError};
@@ -50,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     fleet: Mutex<Fleet>,
     runs: Mutex<Runs>,
+    /// What was read back of runs that are not here any more.
+    shelf: Mutex<Shelf>,
     /// Counts changes of the fleet.
     fleet_changes: watch::Sender<u64>,
     stopping: AtomicBool,
@@ -59,6 +63,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct Runs {
     by_id: BTreeMap<RunId, Handle>,
+    /// Those that are over and still here, since something may be delivered late; the latest at the end.
+    finished: VecDeque<RunId>,
     /// Those that wait for agents, the oldest first.
     waiting: BTreeSet<RunId>,
 }
@@ -80,6 +86,7 @@ impl Coordinator {
             settings,
             fleet: Mutex::default(),
             runs: Mutex::default(),
+            shelf: Mutex::default(),
             fleet_changes: watch::Sender::new(0),
             stopping: AtomicBool::new(false),
             agents_address: OnceLock::new(),
@@ -118,6 +125,16 @@ impl Coordinator {
         Ok(())
     }
 
+    /// The same, for a run that may not be in memory any more.
+    pub(crate) async fn stop(&self, run: &RunId) -> Result<(), StopError> {
+        match self.stop_run(run) {
+            Err(StopError::NotFound(_)) if self.document(run).await.is_some() => {
+                Err(StopError::Over(run.clone()))
+            }
+            stopped => stopped,
+        }
+    }
+
     /// A run's document, once it is over or `up_to` has passed; `None` if there is no such run.
     pub async fn wait(&self, run: &RunId, up_to: Duration) -> Option<RunDocument> {
         if let Some(live) = self.shared.live(run) {
@@ -139,81 +156,6 @@ impl Coordinator {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs.
-impl Shared {
-    pub(crate) fn live(&self, run: &RunId) -> Option<Arc<Live>> {
-        lock(&self.runs).by_id.get(run).map(|handle| handle.live.clone())
-    }
-
-    fn inbox(&self, run: &RunId) -> Option<mpsc::Sender<Input>> {
-        lock(&self.runs).by_id.get(run).map(|handle| handle.inbox.clone())
-    }
-
-    /// Hands something to a run's driver; gives it back if there is none.
-    pub(crate) async fn hand_over(&self, run: &RunId, input: Input) -> Result<(), Input> {
-        match self.inbox(run) {
-            Some(inbox) => inbox.send(input).await.map_err(|error| error.0),
-            None => Err(input),
-        }
-    }
-
-    fn unfinished(&self) -> Vec<Arc<Live>> {
-        let runs = lock(&self.runs);
-        runs.by_id.values().map(|handle| &handle.live).filter(|live| !live.is_over()).cloned().collect()
-    }
-
-    /// Forgets runs that the store has dropped.
-    fn forget(&self, runs: &[RunId]) {
-        for run in runs {
-            tracing::info!(%run, "run dropped: only so many finished ones are kept");
-            lock(&self.runs).by_id.remove(run);
-            lock(&self.fleet).free_all(run);
-        }
-    }
-
-    pub(crate) fn no_longer_waiting(&self, run: &RunId) {
-        lock(&self.runs).waiting.remove(run);
-    }
-
-    pub(crate) fn progress_of(&self, live: &Live) -> Progress {
-        live.progress(&self.views_of(live), self.clock.now_ns())
-    }
-
-    pub(crate) fn document_of(&self, live: &Live) -> RunDocument {
-        live.document(&self.views_of(live), self.clock.now_ns())
-    }
-
-    fn views_of(&self, live: &Live) -> AgentViews {
-        let now_ns = self.clock.now_ns();
-        let agents: Vec<_> = live.ask(|run| run.agents().map(|agent| agent.facts.incarnation).collect());
-        let fleet = lock(&self.fleet);
-        agents.into_iter().filter_map(|agent| Some((agent, fleet.view(agent, now_ns)?))).collect()
-    }
-
-    pub(crate) async fn document(&self, run: &RunId) -> Result<Option<RunDocument>, StoreError> {
-        match self.live(run) {
-            Some(live) => Ok(Some(self.document_of(&live))),
-            None => self.store.document(run).await,
-        }
-    }
-
-    /// All runs, newest first; those that go on as they are now.
-    pub(crate) async fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let mut runs = self.store.list().await?;
-        for summary in runs.iter_mut().filter(|summary| !summary.over) {
-            if let Some(live) = self.live(&summary.id) {
-                *summary = RunSummary::from(&self.document_of(&live));
-            }
-        }
-        Ok(runs)
-    }
-
-    /// The name of a run's plan.
-    pub(crate) fn plan_name(&self, run: &RunId) -> Option<String> {
-        self.live(run).map(|live| live.head.plan.name.clone())
-    }
 }
 
 /// Agents.
@@ -347,6 +289,9 @@ impl Shared {
         if tokio::time::timeout(self.settings.shutdown_wait, all_over).await.is_err() {
             tracing::warn!("runs had not finished when the coordinator ended");
         }
+        // Their drivers end with their inboxes, and the store with the last who holds it.
+        let runs = std::mem::take(&mut lock(&self.runs).by_id);
+        drop(runs);
         self.fleet(|fleet, _| fleet.cut_all());
     }
 }

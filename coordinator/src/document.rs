@@ -9,12 +9,14 @@ use volley_plan::link::{Incarnation, RunId};
 use volley_plan::{Accounts, Verdict};
 
 mod build;
+mod closed;
 mod sentence;
 
 /// Parts that the document shares with the event stream: the same words for the same things.
 pub use volley_web::stream::{ErrorCount, LogLine, Percentiles, Recent, StatusCount, StepTotals};
 
 pub(crate) use build::{Facts, elapsed_s, latency_ms, progress};
+pub(crate) use closed::{AgentRemains, Remains, closed};
 
 /// The version of the document's form; it goes up when a reader of the old form would misread the new one.
 pub const DOCUMENT_VERSION: u32 = 1;
@@ -60,7 +62,8 @@ pub struct Progress {
     pub over: bool,
     /// What the numbers say; `null` while the run goes on.
     pub verdict: Option<Verdict>,
-    /// Why it stopped: `count_reached`, `duration_over`, `asked`, `agents_lost`, `could_not_run` or `store_failed`.
+    /// Why it stopped: `count_reached`, `duration_over`, `asked`, `agents_lost`, `could_not_run`, `store_failed` or
+    /// `coordinator_stopped`.
     pub stop_reason: Option<String>,
     /// An agent was lost on the way.
     pub incomplete: bool,

@@ -10,11 +10,13 @@ use tokio::time::Instant;
 use volley_lifecycle::{Action, AgentFacts, Event};
 use volley_plan::link::{Incarnation, Lease, Order, Report, ToAgent, WindowFacts};
 use volley_stats::{SECOND_NS, Window};
+use volley_web::stream::Tick;
 
 use crate::coordinator::Shared;
 use crate::document::RunDocument;
 use crate::live::Live;
-use crate::publish::Publisher;
+use crate::past;
+use crate::publish::{BY_SECOND_S, Publisher};
 use crate::store::{Arrival, Delivery, Kept, SavedOrder, StoreError};
 
 /// What comes into a run from outside.
@@ -38,9 +40,16 @@ pub(crate) struct Pong {
 /// What belongs to the event at hand.
 #[derive(Default)]
 struct Hand {
-    window: Option<Window>,
+    window: Option<Arc<Window>>,
     lease_until_ns: Option<u64>,
 }
+
+/// How often the document of a run that goes on is kept where nothing else causes it: if the coordinator is killed, it
+/// is what its page is made from.
+const KEEP_DOCUMENT_NS: u64 = 10_000_000_000;
+
+/// The store has the rows of the latest seconds in memory, and of these at least.
+const BEHIND_S: u32 = 30;
 
 /// Windows may be this far ahead of the coordinator's clock, in seconds; what is further is an agent's error.
 const FUTURE_S: u64 = 5;
@@ -53,11 +62,25 @@ pub(crate) struct Driver {
     /// Nothing is kept and acknowledged any more. What is sent goes out unsaved, since the order to stop must get
     /// through and agents take orders without gaps only.
     store_failed: bool,
+    /// The seconds before this one were told to the store as complete.
+    completed_s: u32,
+    /// The state in which the document was last kept, and when it is to be kept again.
+    kept_state: &'static str,
+    keep_at_ns: u64,
 }
 
 impl Driver {
     pub(crate) fn new(shared: Arc<Shared>, live: Arc<Live>) -> Self {
-        Self { shared, live, publisher: Publisher::default(), store_failed: false }
+        Self {
+            shared,
+            live,
+            publisher: Publisher::default(),
+            store_failed: false,
+            completed_s: 0,
+            // As which it was created.
+            kept_state: "gathering",
+            keep_at_ns: 0,
+        }
     }
 
     /// Drives the run. Ends when nobody can say anything to it any more, which is when it is forgotten: after its end,
@@ -88,28 +111,89 @@ impl Driver {
     fn wake_at(&self) -> Instant {
         let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns);
         let publish_ns = self.publisher.next_ns();
-        let next_ns = [deadline_ns, publish_ns].into_iter().flatten().min().unwrap_or(u64::MAX);
+        let keep_ns = (self.live.is_over() && !self.live.is_kept()).then_some(self.keep_at_ns);
+        let next_ns = [deadline_ns, publish_ns, keep_ns].into_iter().flatten().min().unwrap_or(u64::MAX);
         self.shared.clock.instant(next_ns)
     }
 
     /// Publishes what is new, and closes the books once the run is over.
     async fn settle(&mut self) {
         let ended = self.live.ask(|run| run.outcome().is_some());
-        if !ended || self.live.is_over() {
+        if !ended {
             self.publisher.publish(&self.shared, &self.live);
-            return;
+            self.complete().await;
+            self.keep_now_and_then().await;
+        } else if !self.live.is_over() {
+            self.end().await;
+        } else if !self.live.is_kept() && self.keep_at_ns <= self.shared.clock.now_ns() {
+            self.keep_document().await;
         }
-        let document = self.keep_document().await;
-        tracing::info!(run = %document.id, sentence = %document.progress.sentence, "run finished");
-        self.publisher.finish(&self.shared, &self.live);
-        self.live.set_over();
-        self.shared.no_longer_waiting(&self.live.head.id);
     }
 
-    async fn keep_document(&self) -> RunDocument {
+    async fn end(&mut self) {
+        let document = self.keep_document().await;
+        tracing::info!(run = %document.id, sentence = %document.progress.sentence, "run finished");
+        let ticks = self.ticks_from_store(&document).await;
+        self.publisher.finish(&self.shared, &self.live, ticks, document.progress);
+        self.live.set_over();
+        self.shared.finished(&self.live.head.id);
+    }
+
+    /// All ticks of a run that is over, where the store is to tell them: of one that is too long to be told by the
+    /// second, and of one whose last agents were so far behind that its seconds may not be in memory any more.
+    async fn ticks_from_store(&self, document: &RunDocument) -> Vec<Tick> {
+        let published_s = self.publisher.published_s();
+        let is_long = published_s.max(self.live.length_s()) > BY_SECOND_S;
+        let is_behind = self.live.complete_s(self.shared.clock.now_ns()) > published_s + BEHIND_S;
+        if !(is_long || is_behind) || !self.live.is_kept() {
+            return Vec::new();
+        }
+        let ticks = past::ticks(&*self.shared.store, document).await;
+        ticks.unwrap_or_else(|error| {
+            tracing::error!(run = %document.id, %error, "the run's seconds cannot be read");
+            Vec::new()
+        })
+    }
+
+    /// Tells the store which seconds are complete, and the feed which have become minutes.
+    async fn complete(&mut self) {
+        let published_s = self.publisher.published_s();
+        if published_s <= self.completed_s || self.store_failed {
+            return;
+        }
+        self.completed_s = published_s;
+        let run = &self.live.head.id;
+        if let Err(error) = self.shared.store.complete(run, published_s).await {
+            return self.store_has_failed(&error, &mut Hand::default()).await;
+        }
+        for from_s in self.publisher.minutes_due() {
+            let elapsed_s = self.live.elapsed_s(self.shared.clock.now_ns());
+            match past::minute(&*self.shared.store, run, from_s, elapsed_s).await {
+                Ok(tick) => self.live.feed().publish(|feed| feed.tick(tick)),
+                Err(error) => tracing::error!(%run, from_s, %error, "a minute cannot be read"),
+            }
+        }
+    }
+
+    /// Keeps the document of a run that goes on.
+    async fn keep_now_and_then(&mut self) {
+        let state = self.live.ask(|run| run.state().name());
+        let is_due = self.keep_at_ns <= self.shared.clock.now_ns() && self.kept_state != "gathering";
+        if (state != self.kept_state || is_due) && !self.store_failed {
+            self.kept_state = state;
+            self.keep_document().await;
+        }
+    }
+
+    async fn keep_document(&mut self) -> RunDocument {
         let document = self.shared.document_of(&self.live);
-        if let Err(error) = self.shared.store.update(&document).await {
-            tracing::error!(run = %document.id, %error, "the run's document could not be kept");
+        self.keep_at_ns = self.shared.clock.now_ns().saturating_add(KEEP_DOCUMENT_NS);
+        match self.shared.store.update(&document).await {
+            Ok(()) if document.progress.over => self.live.set_kept(),
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!(run = %document.id, %error, "the run's document could not be kept");
+            }
         }
         document
     }
@@ -166,7 +250,7 @@ impl Driver {
                     return self.shared.turn_away(agent, &fault);
                 }
                 let facts = WindowFacts::of(sequence, &window, last);
-                hand.window = Some(window);
+                hand.window = Some(Arc::new(window));
                 Event::Window { agent, facts }
             }
         };
@@ -208,7 +292,12 @@ impl Driver {
     }
 
     async fn act(&mut self, actions: Vec<Action>, hand: &mut Hand) {
-        let Err(error) = self.carry_out(actions, hand).await else { return };
+        if let Err(error) = self.carry_out(actions, hand).await {
+            self.store_has_failed(&error, hand).await;
+        }
+    }
+
+    async fn store_has_failed(&mut self, error: &StoreError, hand: &mut Hand) {
         tracing::error!(run = %self.live.head.id, %error, "the store failed: the run stops");
         self.store_failed = true;
         let event = Event::StoreFailed { reason: error.to_string() };

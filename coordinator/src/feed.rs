@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::watch;
 use volley_web::stream::{LogLine, Snapshot, Tick};
 
-/// Most seconds that are kept, the latest ones; longer runs lose the beginning of their charts here, not in their
-/// totals.
+/// Most ticks that are kept, the latest ones: an hour of seconds and twelve days of minutes. Longer runs lose the
+/// beginning of their charts here, not in their totals.
 const MAX_TICKS: usize = 21_600;
 /// Most log lines that are kept; what else happens is counted.
 const MAX_LINES: usize = 1_000;
@@ -19,7 +20,7 @@ const MAX_LINES: usize = 1_000;
 /// One event. Shared, since every reader is given the same ones.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FeedEvent {
-    /// One second, new or corrected.
+    /// One second, new or corrected; or a minute in place of its seconds.
     Tick(Arc<Tick>),
     /// Where the run stands.
     State(Arc<Snapshot>),
@@ -41,16 +42,60 @@ pub(crate) struct Feed {
     lines_dropped: u64,
 }
 
+/// A feed with those who read it.
+#[derive(Debug)]
+pub(crate) struct SharedFeed {
+    feed: Mutex<Feed>,
+    /// Counts changes.
+    changes: watch::Sender<u64>,
+}
+
+impl SharedFeed {
+    pub(crate) fn new(feed: Feed) -> Self {
+        Self { feed: Mutex::new(feed), changes: watch::Sender::new(0) }
+    }
+
+    fn feed(&self) -> MutexGuard<'_, Feed> {
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes it; readers are woken.
+    pub(crate) fn publish(&self, change: impl FnOnce(&mut Feed)) {
+        change(&mut self.feed());
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Reads it.
+    pub(crate) fn read<T>(&self, reader: impl FnOnce(&Feed) -> T) -> T {
+        reader(&self.feed())
+    }
+
+    /// Tells of changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+}
+
 impl Feed {
+    /// A feed whose events are numbered from a place that no earlier feed of the same run has reached: a reader that
+    /// comes again from that one has seen nothing of this one, so it gets all.
+    pub(crate) fn beginning_after(id: u64) -> Self {
+        Self { latest: id, ..Self::default() }
+    }
+
     fn push(&mut self, event: FeedEvent) -> u64 {
         self.latest += 1;
         self.events.insert(self.latest, event);
         self.latest
     }
 
-    /// Adds a second, or replaces it.
+    /// Adds a tick in place of those that it covers.
     pub(crate) fn tick(&mut self, tick: Tick) {
         let second = tick.second;
+        let covered = self.tick_ids.range(second + 1..second.saturating_add(tick.seconds()));
+        for second in covered.map(|(second, _)| *second).collect::<Vec<_>>() {
+            self.tick_ids.remove(&second).and_then(|id| self.events.remove(&id));
+        }
         let id = self.push(FeedEvent::Tick(Arc::new(tick)));
         if let Some(older) = self.tick_ids.insert(second, id) {
             self.events.remove(&older);
@@ -100,7 +145,12 @@ impl Feed {
         self.end_id == Some(id)
     }
 
-    /// The seconds, ascending.
+    /// How many ticks there are.
+    pub(crate) fn len(&self) -> usize {
+        self.tick_ids.len()
+    }
+
+    /// The ticks, ascending.
     pub(crate) fn ticks(&self) -> Vec<Arc<Tick>> {
         let events = self.tick_ids.values().filter_map(|id| self.events.get(id));
         events
@@ -126,7 +176,7 @@ mod tests {
     use super::*;
 
     fn tick(second: u64, ok: u64) -> Tick {
-        Tick { second, ok, ..Tick::default() }
+        Tick { second, ok, span_s: 1, ..Tick::default() }
     }
 
     fn line(text: &str) -> LogLine {
@@ -168,6 +218,18 @@ mod tests {
         check(&feed, 99, 1, "3:l=a");
         assert!(feed.is_all(7) && !feed.is_all(6));
         assert_eq!(feed.ticks().iter().map(|tick| tick.second).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn a_minute_takes_the_place_of_its_seconds() {
+        let mut feed = Feed::beginning_after(100);
+        (58..62).for_each(|second| feed.tick(tick(second, 1)));
+        feed.tick(Tick { span_s: 60, ..tick(0, 50) });
+        check(&feed, 0, 9, "103:t60=1 104:t61=1 105:t0=50");
+        feed.tick(Tick { span_s: 60, ..tick(0, 51) });
+        check(&feed, 104, 9, "106:t0=51");
+        check(&feed, 107, 9, "103:t60=1 104:t61=1 106:t0=51");
+        assert_eq!(feed.len(), 3);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod grpc;
 mod live;
 mod offset;
 mod pages;
+mod past;
 mod publish;
 mod serve;
 mod settings;
@@ -33,7 +34,7 @@ pub use coordinator::{Coordinator, NewRun, StartError, StopError};
 pub use document::RunDocument;
 pub use serve::{ServeError, serve};
 pub use settings::Settings;
-pub use store::{MemoryStore, Store};
+pub use store::{MemoryStore, SqliteStore, Store};
 
 #[cfg(test)]
 mod testing;

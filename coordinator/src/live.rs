@@ -2,6 +2,7 @@
 //! driver writes, everybody else reads.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +14,7 @@ use volley_stats::{ErrorKind, SECOND_NS, Window};
 use volley_web::stream::{LogLine, Tick};
 
 use crate::document::{DOCUMENT_VERSION, Facts, Late, Progress, RunDocument, elapsed_s, progress};
-use crate::feed::Feed;
+use crate::feed::{Feed, SharedFeed};
 use crate::fleet::AgentView;
 use crate::store::SharedSeries;
 use crate::view;
@@ -32,7 +33,6 @@ pub(crate) struct Head {
 /// What changes.
 struct Inner {
     run: Run,
-    feed: Feed,
     seen: BTreeMap<ErrorKind, (u32, u32)>,
     late: Late,
 }
@@ -42,9 +42,10 @@ pub(crate) struct Live {
     pub(crate) head: Head,
     series: SharedSeries,
     inner: Mutex<Inner>,
-    /// Counts changes of the feed.
-    changes: watch::Sender<u64>,
+    feed: Arc<SharedFeed>,
     over: watch::Sender<bool>,
+    /// The store has the run as it ended.
+    kept: AtomicBool,
     /// Somebody asked for the run's end. Apart from the driver's other inputs, so that it can't be held up by them.
     pub(crate) stop: Notify,
 }
@@ -57,14 +58,10 @@ impl Live {
         Self {
             head,
             series,
-            inner: Mutex::new(Inner {
-                run,
-                feed: Feed::default(),
-                seen: BTreeMap::new(),
-                late: Late::default(),
-            }),
-            changes: watch::Sender::new(0),
+            inner: Mutex::new(Inner { run, seen: BTreeMap::new(), late: Late::default() }),
+            feed: Arc::new(SharedFeed::new(Feed::default())),
             over: watch::Sender::new(false),
+            kept: AtomicBool::new(false),
             stop: Notify::new(),
         }
     }
@@ -87,20 +84,9 @@ impl Live {
         self.ask(|run| matches!(run.state(), State::Gathering { .. }))
     }
 
-    /// Changes the feed; readers are woken.
-    pub(crate) fn publish(&self, change: impl FnOnce(&mut Feed)) {
-        change(&mut self.inner().feed);
-        self.changes.send_modify(|changes| *changes += 1);
-    }
-
-    /// Reads the feed.
-    pub(crate) fn read<T>(&self, reader: impl FnOnce(&Feed) -> T) -> T {
-        reader(&self.inner().feed)
-    }
-
-    /// Tells of changes of the feed.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+    /// The feed, for those who read it.
+    pub(crate) fn feed(&self) -> &Arc<SharedFeed> {
+        &self.feed
     }
 
     /// Becomes true once the run is over and all of it is kept and published.
@@ -111,6 +97,15 @@ impl Live {
     /// The run is over, and all of it is kept and published.
     pub(crate) fn is_over(&self) -> bool {
         *self.over.borrow()
+    }
+
+    /// The store has the run as it ended, so it can be read from there.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_kept(&self) {
+        self.kept.store(true, Ordering::Release);
     }
 
     pub(crate) fn set_over(&self) {
@@ -125,7 +120,7 @@ impl Live {
             Level::Warn => "warn",
         };
         let line = LogLine { at_s, text: note.text.clone(), level: level.to_owned() };
-        self.publish(|feed| feed.log(line));
+        self.feed.publish(|feed| feed.log(line));
     }
 
     /// Remembers when each kind of error was first and last seen.
@@ -171,20 +166,25 @@ impl Live {
     }
 
     /// The measured part in seconds, rounded up; 0 while it goes on.
-    fn length_s(&self) -> u32 {
+    pub(crate) fn length_s(&self) -> u32 {
         let length_ns = self.ask(Run::end_run_ns).unwrap_or(0);
         u32::try_from(length_ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX)
     }
 
+    /// The length of the measured part, so far or in all.
+    pub(crate) fn elapsed_s(&self, now_ns: u64) -> f64 {
+        self.ask(|run| elapsed_s(run, now_ns))
+    }
+
     /// One second as the stream tells it.
     pub(crate) fn tick(&self, second: u32, complete: bool, now_ns: u64) -> Tick {
-        let elapsed_s = self.ask(|run| elapsed_s(run, now_ns));
+        let elapsed_s = self.elapsed_s(now_ns);
         let merged = self.series.lock().second(second);
         let merged = merged.unwrap_or_else(|error| {
             tracing::error!(run = %self.head.id, second, %error, "a second cannot be read");
             Default::default()
         });
-        view::tick(second, &merged, elapsed_s, complete)
+        view::tick((second, second + 1), &merged, elapsed_s, complete)
     }
 
     /// What changes while the run goes on.
@@ -198,7 +198,7 @@ impl Live {
     /// The whole document.
     pub(crate) fn document(&self, agents: &AgentViews, now_ns: u64) -> RunDocument {
         let progress = self.progress(agents, now_ns);
-        let (log, log_lines_dropped) = self.read(Feed::lines);
+        let (log, log_lines_dropped) = self.feed.read(Feed::lines);
         let started_at = self.ask(Run::start_ns).and_then(|start_ns| self.head.at(start_ns));
         RunDocument { started_at, log, log_lines_dropped, ..self.head.document(progress) }
     }

@@ -1,13 +1,16 @@
 //! The pages: fills the web crate's views, and takes what their forms send.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, State};
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Form, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use serde::Deserialize;
+use volley_plan::link::RunId;
 use volley_web::{
     ASSET_CACHE_CONTROL, AgentsPage, Asset, HomePage, MessagePage, RenderError, RunPage, assets,
 };
@@ -15,11 +18,15 @@ use volley_web::{
 use crate::api::{AppState, Problem, RunPath};
 use crate::coordinator::{NewRun, StartError};
 use crate::feed::Feed;
+use crate::store::{self, Listed};
 use crate::view;
 
 mod form;
 
 use form::RunForm;
+
+/// Runs of one page of the list.
+const PAGE_RUNS: usize = 100;
 
 /// The routes of pages and of what they load.
 pub(crate) fn router() -> Router<AppState> {
@@ -66,15 +73,36 @@ impl IntoResponse for PageError {
 
 type Page = Result<Html<String>, PageError>;
 
-async fn home(State(state): State<AppState>, headers: HeaderMap) -> Page {
-    Ok(Html(home_page(&state, &headers).await?.render()?))
+/// What can stand behind the `?` of the list of runs.
+#[derive(Deserialize)]
+struct HomeQuery {
+    /// The run that the page before ended with.
+    before: Option<String>,
 }
 
-async fn home_page(state: &AppState, headers: &HeaderMap) -> Result<HomePage, PageError> {
+async fn home(
+    State(state): State<AppState>,
+    query: Result<Query<HomeQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Page {
+    let Query(HomeQuery { before }) =
+        query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+    let before = before.as_deref().and_then(RunId::new);
+    Ok(Html(home_page(&state, &headers, before).await?.render()?))
+}
+
+async fn home_page(
+    state: &AppState,
+    headers: &HeaderMap,
+    before: Option<RunId>,
+) -> Result<HomePage, PageError> {
     let shared = state.shared();
+    let Listed { runs, next, in_all } = shared.summaries(&store::Page { before, most: PAGE_RUNS }).await?;
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7070");
     Ok(HomePage {
-        runs: shared.summaries().await?.into_iter().map(view::run_row).collect(),
+        runs: runs.into_iter().map(|run| view::run_row(Arc::unwrap_or_clone(run))).collect(),
+        runs_in_all: in_all as u64,
+        older: next.map(|run| run.to_string()).unwrap_or_default(),
         agents_ready: shared.strength().idle as u64,
         add_agent_command: shared.add_agent_command(),
         first_run_command: format!("curl --data-binary @plan.yaml http://{host}/api/v1/runs"),
@@ -100,7 +128,7 @@ async fn create(
         }
         Err(faults) => (StatusCode::UNPROCESSABLE_ENTITY, faults),
     };
-    let page = HomePage { form: form.as_typed(), faults, ..home_page(&state, &headers).await? };
+    let page = HomePage { form: form.as_typed(), faults, ..home_page(&state, &headers, None).await? };
     Ok((status, Html(page.render()?)).into_response())
 }
 
@@ -113,8 +141,8 @@ fn refusal(error: StartError) -> (StatusCode, Vec<volley_web::Fault>) {
 async fn run(State(state): State<AppState>, run: Result<RunPath, Problem>) -> Page {
     let RunPath(run) = run?;
     let document = state.shared().document(&run).await?.ok_or_else(|| Problem::no_run(&run))?;
-    let live = state.shared().live(&run);
-    let ticks = live.map(|live| live.read(Feed::ticks)).unwrap_or_default();
+    let feed = state.shared().feed(&run).await?;
+    let ticks = feed.map(|feed| feed.read(Feed::ticks)).unwrap_or_default();
     let ticks = ticks.iter().map(|tick| (**tick).clone()).collect();
     let page: RunPage = view::run_page(document, ticks);
     Ok(Html(page.render()?))
@@ -122,7 +150,7 @@ async fn run(State(state): State<AppState>, run: Result<RunPath, Problem>) -> Pa
 
 async fn stop(State(state): State<AppState>, run: Result<RunPath, Problem>) -> Result<Redirect, PageError> {
     let RunPath(run) = run?;
-    match state.coordinator.stop_run(&run) {
+    match state.coordinator.stop(&run).await {
         // Whoever wanted a run to be over that is over already sees that it is.
         Ok(()) | Err(crate::StopError::Over(_)) => Ok(Redirect::to(&format!("/runs/{run}"))),
         Err(error) => Err(error.into()),

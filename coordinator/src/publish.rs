@@ -1,12 +1,15 @@
 //! Puts a run's news into its feed: a second as soon as it is complete, corrections soon after, the state about once a
-//! second and whenever it changes.
+//! second and whenever it changes. Seconds of more than an hour ago become minutes, which come from the store.
 
 use std::collections::BTreeSet;
 
 use volley_stats::Window;
+use volley_web::stream::Tick;
 
 use crate::coordinator::Shared;
+use crate::document::Progress;
 use crate::live::Live;
+use crate::store::Grain;
 use crate::view;
 
 /// Corrections of seconds that are published already are gathered for this long, so that a fleet that reports one after
@@ -14,13 +17,19 @@ use crate::view;
 const CORRECTION_NS: u64 = 100_000_000;
 /// How often the state is published where nothing else causes it.
 const STATE_NS: u64 = 1_000_000_000;
+/// Seconds that are told as such, the latest ones; and the longest run that is told by the second once it is over.
+pub(crate) const BY_SECOND_S: u32 = 3_600;
 
 /// What of one run has been published.
 #[derive(Debug, Default)]
 pub(crate) struct Publisher {
     /// Seconds before this one are.
     published_s: u32,
-    /// Of those, the ones that results were added to since.
+    /// Seconds before this one are told by the minute.
+    by_minute_s: u32,
+    /// Of those, the minutes that results were added to since.
+    again: BTreeSet<u32>,
+    /// Of the published seconds, the ones that results were added to since.
     corrected: BTreeSet<u32>,
     correct_at_ns: Option<u64>,
     state: Option<&'static str>,
@@ -63,14 +72,39 @@ impl Publisher {
         }
     }
 
-    /// Publishes the rest of a run that is over, and the end.
-    pub(crate) fn finish(&mut self, shared: &Shared, live: &Live) {
+    /// The seconds before this one are published.
+    pub(crate) fn published_s(&self) -> u32 {
+        self.published_s
+    }
+
+    /// Publishes the rest of a run that is over, and the end. `ticks` are all there are of it, where they are to take
+    /// the place of what is published; `progress` is what its document says.
+    pub(crate) fn finish(&mut self, shared: &Shared, live: &Live, ticks: Vec<Tick>, progress: Progress) {
         let now_ns = shared.clock.now_ns();
-        self.seconds(live, now_ns);
-        self.corrections(live, now_ns);
-        self.state(shared, live, live.ask(|run| run.state().name()), now_ns);
-        live.publish(crate::feed::Feed::end);
+        if ticks.is_empty() {
+            self.seconds(live, now_ns);
+            self.corrections(live, now_ns);
+        }
+        for tick in ticks {
+            live.feed().publish(|feed| feed.tick(tick));
+        }
+        let snapshot = view::snapshot(progress);
+        live.feed().publish(|feed| {
+            feed.state(snapshot);
+            feed.end();
+        });
         self.ended = true;
+    }
+
+    /// The minutes whose ticks are to be read from the store, which has their seconds complete: those that have become
+    /// old, and older ones that were added to.
+    pub(crate) fn minutes_due(&mut self) -> BTreeSet<u32> {
+        let mut due = std::mem::take(&mut self.again);
+        while self.by_minute_s + 60 + BY_SECOND_S <= self.published_s {
+            due.insert(self.by_minute_s);
+            self.by_minute_s += 60;
+        }
+        due
     }
 
     fn seconds(&mut self, live: &Live, now_ns: u64) -> bool {
@@ -78,7 +112,7 @@ impl Publisher {
         let new = self.published_s..complete_s.max(self.published_s);
         for second in new.clone() {
             let tick = live.tick(second, true, now_ns);
-            live.publish(|feed| feed.tick(tick));
+            live.feed().publish(|feed| feed.tick(tick));
         }
         self.published_s = new.end;
         !new.is_empty()
@@ -87,14 +121,18 @@ impl Publisher {
     fn corrections(&mut self, live: &Live, now_ns: u64) {
         self.correct_at_ns = None;
         for second in std::mem::take(&mut self.corrected) {
+            if second < self.by_minute_s {
+                self.again.insert(Grain::Minute.begin(second));
+                continue;
+            }
             let tick = live.tick(second, true, now_ns);
-            live.publish(|feed| feed.tick(tick));
+            live.feed().publish(|feed| feed.tick(tick));
         }
     }
 
     fn state(&mut self, shared: &Shared, live: &Live, state: &'static str, now_ns: u64) {
         let snapshot = view::snapshot(shared.progress_of(live));
-        live.publish(|feed| feed.state(snapshot));
+        live.feed().publish(|feed| feed.state(snapshot));
         (self.state, self.state_at_ns) = (Some(state), Some(now_ns + STATE_NS));
     }
 }

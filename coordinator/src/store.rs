@@ -1,22 +1,34 @@
 //! Where runs are kept: their documents, the orders given, and the merged results by second and step.
 //!
-//! One trait and one suite of tests ([`suite`]) for every implementation. What is kept is kept before it is
-//! acknowledged to an agent or shown to anybody; keeping the same window or order twice changes nothing.
+//! One trait and one suite of tests ([`suite`]) for every implementation: [`MemoryStore`] and [`SqliteStore`]. What
+//! is kept is kept before it is acknowledged to an agent or shown to anybody; keeping the same window or order twice
+//! changes nothing.
 
+use std::error::Error;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use volley_plan::link::{Incarnation, Order, RunId};
-use volley_stats::{DecodeError, Series, Window};
+use volley_stats::{Series, Window};
 
 use crate::document::{RunDocument, RunSummary};
 
 mod memory;
+mod sequences;
+mod span;
+pub mod sqlite;
 #[cfg(test)]
-mod suite;
+pub(crate) mod suite;
 
-pub use memory::{MemoryStore, Retention};
+pub use memory::{MemoryRetention, MemoryStore};
+pub use span::{Grain, Span};
+pub use sqlite::{Retention, SqliteStore};
+
+/// Orders that are kept of one agent in one run: the first, which says its share, and the latest ones. A long run need not
+/// pile up grants that were used up long ago.
+pub const MAX_ORDERS: usize = 100;
 
 /// What a store operation gives.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -30,14 +42,22 @@ pub enum StoreError {
     /// There is one already.
     #[error("run {0} is kept already")]
     Exists(RunId),
-    /// Merged results cannot be read.
-    #[error("results of run {run} are damaged")]
+    /// What is kept of a run cannot be read.
+    #[error("what is kept of run {run} is damaged")]
     Damaged {
         /// The run.
         run: RunId,
         /// What is wrong.
         #[source]
-        source: DecodeError,
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// Another process has the store.
+    #[error("{} is in use by another coordinator{}", .path.display(), .pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
+    InUse {
+        /// The store's file.
+        path: PathBuf,
+        /// That process, where it is known.
+        pid: Option<u32>,
     },
     /// The place where runs are kept does not work.
     #[error("{0}")]
@@ -71,8 +91,8 @@ pub struct Delivery<'a> {
     pub agent: Incarnation,
     /// Its number, from 1.
     pub sequence: u64,
-    /// The results.
-    pub window: &'a Window,
+    /// The results. Shared, since a store may finish with them on another thread.
+    pub window: &'a Arc<Window>,
     /// In time or late.
     pub arrival: Arrival,
 }
@@ -86,6 +106,34 @@ pub struct SavedOrder {
     pub number: u64,
     /// The order; `Order::Start` on the coordinator's clock.
     pub order: Order,
+}
+
+/// A part of the list of runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Only runs that are older than this one, which need not be there any more.
+    pub before: Option<RunId>,
+    /// Most runs.
+    pub most: usize,
+}
+
+impl Page {
+    /// The newest runs.
+    #[must_use]
+    pub fn newest(most: usize) -> Self {
+        Self { before: None, most }
+    }
+}
+
+/// Some runs, newest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// The runs.
+    pub runs: Vec<Arc<RunSummary>>,
+    /// There are older ones: the list goes on before this run, which is the last of these.
+    pub next: Option<RunId>,
+    /// Runs that are kept in all.
+    pub in_all: usize,
 }
 
 /// Where runs are kept. Every operation is done when its future says so.
@@ -102,8 +150,25 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps a window: merged where it came in time. Keeping it again changes nothing.
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept>;
 
-    /// The merged results of a run, which go on growing while it does.
+    /// Says that every live agent has reported the seconds before this one, so that they can be put into their final
+    /// form. A later row still adds to them.
+    fn complete<'a>(&'a self, run: &'a RunId, below_s: u32) -> StoreFuture<'a, ()>;
+
+    /// The merged results of a run, which go on growing while it does. Totals and scalars are always whole. Of a run that
+    /// goes on, the rows of older seconds may be left out; of one that is over, rows may be of minutes in place of
+    /// seconds. [`Self::spans`] has them all.
     fn series<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, SharedSeries>;
+
+    /// What happened in a run over time, all steps merged: the spans of the wanted length that begin in `from_s..to_s`, as
+    /// far as seconds are complete. Spans in which nothing is known are left out. Where the seconds are gone by age,
+    /// minutes are given in their place.
+    fn spans<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+    ) -> StoreFuture<'a, Vec<Span>>;
 
     /// The orders of a run, by agent and number.
     fn orders<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Vec<SavedOrder>>;
@@ -111,8 +176,8 @@ pub trait Store: Send + Sync + 'static {
     /// A run's document as it was last given.
     fn document<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<RunDocument>>;
 
-    /// All runs, newest first.
-    fn list(&self) -> StoreFuture<'_, Vec<RunSummary>>;
+    /// Runs, newest first.
+    fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed>;
 }
 
 /// Merged results that a store adds to while others read.
@@ -120,6 +185,11 @@ pub trait Store: Send + Sync + 'static {
 pub struct SharedSeries(Arc<Mutex<Series>>);
 
 impl SharedSeries {
+    /// Results that were read from somewhere.
+    pub(crate) fn of(series: Series) -> Self {
+        Self(Arc::new(Mutex::new(series)))
+    }
+
     /// The results, locked: to be read at once and let go.
     pub fn lock(&self) -> MutexGuard<'_, Series> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -8,11 +8,17 @@ use volley_web::{Agent, Fault, RunLink, RunPage, RunRow};
 use crate::document::{AgentDocument, Progress, RunDocument, RunSummary, Whole, latency_ms};
 use crate::fleet::AgentView;
 
-/// One second of the stream.
-pub(crate) fn tick(second: u32, merged: &MergedSecond, elapsed_s: f64, complete: bool) -> Tick {
+/// One tick of the stream: what happened from one second up to another, mostly the next.
+pub(crate) fn tick(
+    (from_s, to_s): (u32, u32),
+    merged: &MergedSecond,
+    elapsed_s: f64,
+    complete: bool,
+) -> Tick {
     let counters = &merged.row.counters;
     Tick {
-        second: second.into(),
+        second: from_s.into(),
+        span_s: to_s.saturating_sub(from_s).into(),
         elapsed_s,
         started: counters.started,
         ok: counters.ok,

@@ -80,7 +80,7 @@ async function shoot(browser, address, name) {
 
 async function pictures(browser) {
   const { url: target } = await start({ url: URL }, "target", "--listen", ANY);
-  const words = ["coordinator", "--http", ANY, "--agents", ANY];
+  const words = ["coordinator", "--http", ANY, "--agents", ANY, "--store", "memory"];
   const { http, agents } = await start({ http: URL, agents: /agents on ([0-9.]+:[0-9]+)/ }, ...words);
   await shoot(browser, http, "home-empty");
   const agent = (name) => start({ to: /(coordinator at)/ }, "agent", "--coordinator", agents, "--name", name);

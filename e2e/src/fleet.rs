@@ -1,13 +1,17 @@
 //! Coordinator, agents and echo target as processes of their own, on free ports.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tempfile::TempDir;
 
 use crate::api::Api;
 use crate::process::{PATIENCE, Process, binary};
 
+/// The name of a coordinator's store in its folder.
+const STORE: &str = "volley.db";
 /// How long a process may take to end once it was told to.
 const GOODBYE: Duration = Duration::from_secs(10);
 
@@ -21,9 +25,10 @@ fn word_after(line: &str, words: &str) -> Option<String> {
     rest.split_whitespace().next().map(str::to_owned)
 }
 
-/// A coordinator.
+/// A coordinator, whose runs are in a folder of its own.
 pub struct Coordinator {
     process: Process,
+    store: TempDir,
     /// Its URL, without a slash at the end.
     pub url: String,
     /// The address that agents dial.
@@ -31,14 +36,43 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Starts one, and waits until it listens.
+    /// Starts one with an empty store, and waits until it listens.
+    ///
+    /// # Panics
+    /// If there is no folder for its store.
     #[must_use]
     pub fn start() -> Self {
-        let process = started(&["coordinator", "--http", "127.0.0.1:0", "--agents", "127.0.0.1:0"]);
+        Self::start_on(tempfile::tempdir().expect("a folder for the store"))
+    }
+
+    /// Starts one on the store in this folder, and waits until it listens.
+    ///
+    /// # Panics
+    /// If the folder's name is no text.
+    #[must_use]
+    pub fn start_on(store: TempDir) -> Self {
+        let file = store.path().join(STORE);
+        let file = file.to_str().expect("temporary folders have names in ASCII");
+        let any = "127.0.0.1:0";
+        let process = started(&["coordinator", "--http", any, "--agents", any, "--store", file]);
         let authority = process.line(|line| word_after(line, "http://"));
         let agents_address = process.line(|line| word_after(line, "agents on "));
         let url = format!("http://{}", authority.trim_end_matches('/'));
-        Self { process, url, agents_address }
+        Self { process, store, url, agents_address }
+    }
+
+    /// The file with its runs.
+    #[must_use]
+    pub fn store(&self) -> PathBuf {
+        self.store.path().join(STORE)
+    }
+
+    /// Kills it as the out-of-memory killer would, and gives back its store.
+    #[must_use]
+    pub fn kill(mut self) -> TempDir {
+        self.process.signal(Signal::KILL);
+        self.process.wait(GOODBYE);
+        self.store
     }
 
     /// Its REST API.

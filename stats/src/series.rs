@@ -94,6 +94,53 @@ impl Series {
         self.sealed_below_s = self.sealed_below_s.max(bound_s);
     }
 
+    /// One row in its small form, for whoever keeps rows elsewhere.
+    #[must_use]
+    pub fn row(&self, key: &RowKey) -> Option<SealedRow> {
+        self.rows.get(key).map(|cell| match cell {
+            Cell::Open(row) => row.seal(),
+            Cell::Sealed(sealed) => (**sealed).clone(),
+        })
+    }
+
+    /// Puts back a row that was kept elsewhere, in place of what is here of its key. Totals stay as they are.
+    pub fn put_back_row(&mut self, key: RowKey, row: SealedRow) {
+        self.rows_end_s = self.rows_end_s.max(key.to_s);
+        self.rows.insert(key, Cell::Sealed(Box::new(row)));
+    }
+
+    /// Puts back the scalars of a second that were kept elsewhere, in place of those that are here.
+    pub fn put_back_second(&mut self, second: u32, scalars: Second) {
+        self.seconds.insert(second, scalars);
+    }
+
+    /// Puts back totals that were kept elsewhere, in place of those that are here.
+    pub fn put_back_total(&mut self, part: Part, step: StepId, total: TotalRow) {
+        self.totals.insert((part, step), total);
+    }
+
+    /// Puts back the iterations in all.
+    pub fn put_back_iterations(&mut self, iterations: Iterations) {
+        self.iterations = iterations;
+    }
+
+    /// Lets go of all rows but those that are to stay. Whoever keeps them elsewhere puts one back before something is
+    /// added to it. Totals and scalars stay.
+    pub fn retain_rows(&mut self, stays: impl Fn(&RowKey) -> bool) {
+        self.rows.retain(|key, _| stays(key));
+    }
+
+    /// The totals of warm-up and of the measured part, by part and step.
+    pub fn totals_by_part(&self) -> impl Iterator<Item = (Part, StepId, &TotalRow)> {
+        self.totals.iter().map(|((part, step), row)| (*part, *step, row))
+    }
+
+    /// The scalars of the fleet in a second; zeros where nothing is known.
+    #[must_use]
+    pub fn scalars(&self, second: u32) -> Second {
+        self.seconds.get(&second).copied().unwrap_or_default()
+    }
+
     /// The measured totals by step.
     pub fn totals(&self) -> impl Iterator<Item = (StepId, &TotalRow)> {
         self.totals
@@ -125,15 +172,24 @@ impl Series {
         scalars.max(self.rows_end_s)
     }
 
+    /// The rows that lie within a second: one for each step and part.
+    #[must_use]
+    pub fn rows_in(&self, second: u32) -> usize {
+        self.rows_between(second, second + 1).count()
+    }
+
+    /// True if anything is known of a second.
+    #[must_use]
+    pub fn knows(&self, second: u32) -> bool {
+        self.seconds.contains_key(&second) || self.rows_in(second) > 0
+    }
+
     /// One second, merged over steps; zeros where nothing happened.
     ///
     /// # Errors
     /// See [`Self::add`].
     pub fn second(&self, second: u32) -> Result<MergedSecond, DecodeError> {
-        let mut merged = MergedSecond {
-            scalars: self.seconds.get(&second).copied().unwrap_or_default(),
-            row: Row::default(),
-        };
+        let mut merged = MergedSecond { scalars: self.scalars(second), row: Row::default() };
         for (_, cell) in self.rows_between(second, second + 1) {
             merged.row.merge(&cell.open()?);
         }
@@ -218,6 +274,26 @@ mod tests {
         assert_eq!(series.iterations().started, 61);
         assert_eq!(series.span(0, 60).unwrap().counters, series.whole().counters);
         assert_eq!(series.span(10, 20).unwrap().counters.ok, 10);
+    }
+
+    #[test]
+    fn rows_are_let_go_of_and_put_back() {
+        let mut series = Series::default();
+        for second in 0..60 {
+            series.add(&window(second, 0, &[u64::from(second) + 1])).unwrap();
+        }
+        let (whole, third) = (series.whole(), series.second(3).unwrap());
+        let kept = series.row(&RowKey::second(3, 0)).unwrap();
+        series.retain_rows(|key| key.from_s >= 50);
+        assert_eq!(series.row(&RowKey::second(3, 0)), None);
+        assert_eq!((series.whole(), series.end_s(), series.iterations().started), (whole.clone(), 60, 60));
+        assert_eq!(series.span(50, 60).unwrap().counters.ok, 10);
+        series.put_back_row(RowKey::second(3, 0), kept);
+        assert_eq!((series.second(3).unwrap(), series.whole()), (third, whole));
+        series.add(&window(3, 0, &[500])).unwrap();
+        assert_eq!(series.second(3).unwrap().row.counters.ok, 2);
+        series.retain_rows(|_| false);
+        assert_eq!((series.end_s(), series.rows_in(59), series.knows(59)), (60, 0, true));
     }
 
     #[test]

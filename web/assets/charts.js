@@ -2,19 +2,28 @@
 // sheet is the one place that has them.
 
 import { count, write } from "./format.js";
+import { place, span } from "./said.js";
 
 const SYNC = "run";
 const Y_AXIS_PX = 52;
 
 /** How each chart, by the id in its figure, takes its values from a tick. */
 const KINDS = {
-  rate: { value: (tick, key) => tick[key], format: "count", height: 170 },
+  rate: { value: (tick, key) => perSecond(tick, tick[key]), format: "count", height: 170 },
   latency: { value: (tick, key) => tick.latency_ms[key], format: "ms", height: 240, log: true },
   open: { value: (tick, key) => tick[key], format: "count", height: 130 },
-  errors: { value: (tick, key) => tick.errors[key] ?? 0, format: "count", height: 130 },
+  errors: { value: (tick, key) => perSecond(tick, tick.errors[key] ?? 0), format: "count", height: 130 },
 };
 
 const ERROR_CLASSES = 16;
+
+function perSecond(tick, n) {
+  return n / span(tick);
+}
+
+function lies(at_s, tick) {
+  return at_s >= tick.second && at_s < tick.second + span(tick);
+}
 
 function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -109,7 +118,7 @@ class Chart {
   }
 
   data() {
-    const x = this.ticks.map((tick) => tick.second + 0.5);
+    const x = this.ticks.map((tick) => tick.second + span(tick) / 2);
     return [x, ...this.keys().map((key) => this.ticks.map((tick) => this.kind.value(tick, key.dataset.key) ?? null))];
   }
 
@@ -183,7 +192,9 @@ class Chart {
     const tick = this.ticks[i];
     for (const key of this.keys()) {
       const value = tick ? this.kind.value(tick, key.dataset.key) : null;
-      key.querySelector(".key-value").textContent = write(this.kind.format, value);
+      // A minute's count by the second is hardly ever a whole number.
+      const format = this.kind.format === "count" && !Number.isInteger(value) ? "rate" : this.kind.format;
+      key.querySelector(".key-value").textContent = write(format, value);
     }
     this.board.say(this.plot?.cursor.idx ?? null, this.ticks);
   }
@@ -236,7 +247,7 @@ export class Board {
   update(run, ticks, marks) {
     this.ticks = ticks;
     this.marks = marks;
-    const measured = ticks.length ? ticks.at(-1).second + 1 : 0;
+    const measured = ticks.length ? ticks.at(-1).second + span(ticks.at(-1)) : 0;
     const planned = run.planned_s !== null && run.planned_s <= 300 && !run.over ? run.planned_s : 0;
     this.end = Math.max(measured, planned, run.over ? 1 : 10);
     for (const chart of this.charts) chart.update(ticks);
@@ -252,8 +263,8 @@ export class Board {
   /** Where the cursor is, and what the event log has for that second. */
   say(i, ticks) {
     const tick = i === null ? undefined : ticks[i];
-    const texts = tick ? this.marks.filter((m) => Math.floor(m.at_s) === tick.second).map((m) => m.text) : [];
-    const words = tick ? [`second ${tick.second}`, ...texts] : [];
+    const texts = tick ? this.marks.filter((m) => lies(m.at_s, tick)).map((m) => m.text) : [];
+    const words = tick ? [place(tick), ...texts] : [];
     this.readout.textContent = words.join(" · ");
   }
 }

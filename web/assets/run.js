@@ -2,6 +2,7 @@
 
 import { bind } from "./bind.js";
 import { Board } from "./charts.js";
+import { span } from "./said.js";
 import { drawn, view } from "./view.js";
 
 const LOG_LINES_MAX = 500;
@@ -13,12 +14,15 @@ const model = { run: data.run, ticks: [], log: [] };
 const logged = new Set();
 let frame = 0;
 
-/** A second that comes again replaces the one before: it has corrected numbers. */
+/** A tick takes the place of those that it covers: of the same second before it was corrected, of a minute's seconds. */
 function addTick(tick) {
   const { ticks } = model;
+  const end = tick.second + span(tick);
   let i = ticks.length;
-  while (i > 0 && ticks[i - 1].second >= tick.second) i--;
-  ticks.splice(i, ticks[i]?.second === tick.second ? 1 : 0, tick);
+  while (i > 0 && ticks[i - 1].second >= end) i--;
+  let covered = 0;
+  while (i > 0 && ticks[i - 1].second >= tick.second) [i, covered] = [i - 1, covered + 1];
+  ticks.splice(i, covered, tick);
 }
 
 /** The stream starts from the beginning on each new connection, so a line may come twice. */

@@ -9,23 +9,61 @@ const least = (values) => values.reduce((a, b) => (b < a ? b : a));
 const most = (values) => values.reduce((a, b) => (b > a ? b : a));
 const present = (values) => values.filter((x) => Number.isFinite(x));
 
+/** How many seconds a tick covers. */
+export const span = (tick) => Math.max(1, tick.span_s ?? 1);
+
+/** What the ticks are of: "seconds", "minutes", or "both". */
+function grain(ticks) {
+  const minutes = ticks.filter((t) => span(t) > 1).length;
+  if (minutes === 0) return "seconds";
+  return minutes === ticks.length ? "minutes" : "both";
+}
+
+const BY = {
+  seconds: "By the second",
+  minutes: "By the minute",
+  both: "By the second in the latest hour and by the minute before",
+};
+const ENDS = { seconds: "seconds'", minutes: "minutes'", both: "seconds' or minutes'" };
+const ROWS_OF = {
+  seconds: "",
+  minutes: "Each row is of a minute.",
+  both: "Rows of more than an hour ago are of a minute each.",
+};
+
+/** Where a tick lies. */
+export function place(tick) {
+  return span(tick) === 1 ? `second ${count(tick.second)}` : `the minute from second ${count(tick.second)}`;
+}
+
+export function cut(ticks, rowsMax) {
+  const parts = [ROWS_OF[grain(ticks)]];
+  const rows = parts[0] ? "rows" : "seconds";
+  if (ticks.length > rowsMax) parts.push(`Only the last ${rowsMax} of ${count(ticks.length)} ${rows} are listed.`);
+  return parts.filter(Boolean).join(" ");
+}
+
 export function rate(ticks) {
   if (ticks.length === 0) return "No second has been measured yet.";
-  const oks = ticks.map((t) => t.ok);
-  const [low, high] = [least(oks), most(oks)];
-  const mean = write("rate", sum(oks) / oks.length);
+  const seconds = sum(ticks.map(span));
+  const rates = ticks.map((t) => t.ok / span(t));
+  const of = grain(ticks);
+  const format = of === "seconds" ? "count" : "rate";
+  const [low, high] = [write(format, least(rates)), write(format, most(rates))];
+  const mean = write("rate", sum(ticks.map((t) => t.ok)) / seconds);
   const ok =
     low === high
-      ? `${count(high)} ok requests per second`
-      : `${count(low)} to ${count(high)} ok requests per second, ${mean} on average`;
-  return `Over ${write("seconds", ticks.length)}: ${ok}; ${failed(ticks)}.`;
+      ? `${high} ok requests per second`
+      : `${low} to ${high} ok requests per second, ${mean} on average`;
+  const by = of === "seconds" ? "" : ` ${BY[of].toLowerCase()}`;
+  return `Over ${write("seconds", seconds)}${by}: ${ok}; ${failed(ticks)}.`;
 }
 
 function failed(ticks) {
   const total = sum(ticks.map((t) => t.failed));
   if (total === 0) return "none failed";
   const worst = ticks.reduce((a, b) => (b.failed > a.failed ? b : a));
-  return `${count(total)} failed, most in second ${count(worst.second)} (${count(worst.failed)})`;
+  return `${count(total)} failed, most in ${place(worst)} (${count(worst.failed)})`;
 }
 
 export function latency(ticks) {
@@ -36,8 +74,8 @@ export function latency(ticks) {
   const p99 = between(ticks.map((t) => t.latency_ms["99"]));
   const ms = write("ms", slowest.latency_ms["100"]);
   return (
-    `By the second, the median was ${median} and p99 ${p99}; ` +
-    `the slowest request took ${ms} ms, in second ${count(slowest.second)}.`
+    `${BY[grain(ticks)]}, the median was ${median} and p99 ${p99}; ` +
+    `the slowest request took ${ms} ms, in ${place(slowest)}.`
   );
 }
 
@@ -53,7 +91,7 @@ export function open(ticks) {
   const [low, high] = [least(flying), most(flying)];
   const range = low === high ? count(low) : `${count(low)} to ${count(high)}`;
   const connections = count(most(ticks.map((t) => t.connections)));
-  return `At the seconds' ends ${range} requests were in flight, on at most ${connections} connections.`;
+  return `At the ${ENDS[grain(ticks)]} ends ${range} requests were in flight, on at most ${connections} connections.`;
 }
 
 export function errors(ticks) {

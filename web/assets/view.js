@@ -34,7 +34,7 @@ export function view(name, run, allTicks, log) {
       open: said.open(ticks),
       errors: said.errors(ticks),
     },
-    cut: ticks.length > ROWS_MAX ? `Only the last ${ROWS_MAX} of ${count(ticks.length)} seconds are listed.` : "",
+    cut: said.cut(ticks, ROWS_MAX),
     ticks: listed,
     error_seconds: errorSeconds(listed),
     log,

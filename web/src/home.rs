@@ -10,8 +10,12 @@ use crate::stream::Percentiles;
 #[derive(Clone, Debug, Default, Template)]
 #[template(path = "home.html")]
 pub struct HomePage {
-    /// The runs, newest first.
+    /// The runs of this page, newest first.
     pub runs: Vec<RunRow>,
+    /// Runs in all.
+    pub runs_in_all: u64,
+    /// The run that leads to older ones, the last of this page; empty where there are none.
+    pub older: String,
     /// What the form holds: empty at first, what was typed after a refusal.
     pub form: NewRun,
     /// Why the last form was refused, all faults at once.

@@ -6,19 +6,71 @@ use std::collections::BTreeMap;
 use crate::format::{Format, count, maybe};
 use crate::stream::{Snapshot, Tick};
 
+/// What the ticks are of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grain {
+    Seconds,
+    Minutes,
+    /// The latest hour by the second, what was before by the minute.
+    Both,
+}
+
+impl Grain {
+    fn of(ticks: &[Tick]) -> Self {
+        match ticks.iter().filter(|tick| tick.seconds() > 1).count() {
+            0 => Self::Seconds,
+            minutes if minutes == ticks.len() => Self::Minutes,
+            _ => Self::Both,
+        }
+    }
+
+    fn by(self) -> &'static str {
+        match self {
+            Self::Seconds => "By the second",
+            Self::Minutes => "By the minute",
+            Self::Both => "By the second in the latest hour and by the minute before",
+        }
+    }
+}
+
+/// Where a tick lies.
+fn place(tick: &Tick) -> String {
+    let second = count(tick.second);
+    if tick.seconds() == 1 { format!("second {second}") } else { format!("the minute from second {second}") }
+}
+
+/// Which rows a table by the second leaves out, and what its rows are of where they aren't seconds.
+pub(crate) fn cut(ticks: &[Tick], rows_max: usize) -> String {
+    let grain = match Grain::of(ticks) {
+        Grain::Seconds => None,
+        Grain::Minutes => Some("Each row is of a minute.".to_owned()),
+        Grain::Both => Some("Rows of more than an hour ago are of a minute each.".to_owned()),
+    };
+    let rows = if grain.is_none() { "seconds" } else { "rows" };
+    let left_out = (ticks.len() > rows_max)
+        .then(|| format!("Only the last {rows_max} of {} {rows} are listed.", count(ticks.len() as u64)));
+    grain.into_iter().chain(left_out).collect::<Vec<_>>().join(" ")
+}
+
 /// Requests per second.
 pub(crate) fn rate(ticks: &[Tick]) -> String {
-    let (Some(low), Some(high)) = (ticks.iter().map(|t| t.ok).min(), ticks.iter().map(|t| t.ok).max()) else {
+    if ticks.is_empty() {
         return "No second has been measured yet.".to_owned();
-    };
-    let mean = ticks.iter().map(|t| t.ok).sum::<u64>() as f64 / ticks.len() as f64;
+    }
+    let seconds = ticks.iter().map(Tick::seconds).sum::<u64>();
+    let mean = ticks.iter().map(|t| t.ok).sum::<u64>() as f64 / seconds as f64;
+    let rates = || ticks.iter().map(|t| t.ok as f64 / t.seconds() as f64);
+    let grain = Grain::of(ticks);
+    let format = if grain == Grain::Seconds { Format::Count } else { Format::Rate };
+    let (low, high) = (maybe(format, rates().reduce(f64::min)), maybe(format, rates().reduce(f64::max)));
     let ok = if low == high {
-        format!("{} ok requests per second", count(high))
+        format!("{high} ok requests per second")
     } else {
         let mean = maybe(Format::Rate, Some(mean));
-        format!("{} to {} ok requests per second, {mean} on average", count(low), count(high))
+        format!("{low} to {high} ok requests per second, {mean} on average")
     };
-    format!("Over {}: {ok}; {}.", maybe(Format::Seconds, Some(ticks.len() as f64)), failed(ticks))
+    let by = if grain == Grain::Seconds { "" } else { &format!(" {}", grain.by().to_lowercase()) };
+    format!("Over {}{by}: {ok}; {}.", maybe(Format::Seconds, Some(seconds as f64)), failed(ticks))
 }
 
 fn failed(ticks: &[Tick]) -> String {
@@ -27,7 +79,7 @@ fn failed(ticks: &[Tick]) -> String {
     let worst = ticks.iter().rev().max_by_key(|t| t.failed);
     match worst {
         Some(tick) if total > 0 => {
-            format!("{} failed, most in second {} ({})", count(total), count(tick.second), count(tick.failed))
+            format!("{} failed, most in {} ({})", count(total), place(tick), count(tick.failed))
         }
         _ => "none failed".to_owned(),
     }
@@ -35,23 +87,24 @@ fn failed(ticks: &[Tick]) -> String {
 
 /// Latency percentiles.
 pub(crate) fn latency(ticks: &[Tick]) -> String {
-    let mut slowest: Option<(f64, u64)> = None;
+    let mut slowest: Option<(f64, &Tick)> = None;
     for tick in ticks {
         if let Some(max) = tick.latency_ms.max
             && slowest.is_none_or(|(ms, _)| max > ms)
         {
-            slowest = Some((max, tick.second));
+            slowest = Some((max, tick));
         }
     }
-    let Some((ms, second)) = slowest else {
+    let Some((ms, slowest)) = slowest else {
         return "No request has succeeded, so there is no latency to show.".to_owned();
     };
     let median = between(ticks.iter().filter_map(|t| t.latency_ms.p50));
     let p99 = between(ticks.iter().filter_map(|t| t.latency_ms.p99));
     let ms = maybe(Format::Ms, Some(ms));
+    let by = Grain::of(ticks).by();
     format!(
-        "By the second, the median was {median} and p99 {p99}; the slowest request took {ms} ms, in second {}.",
-        count(second)
+        "{by}, the median was {median} and p99 {p99}; the slowest request took {ms} ms, in {}.",
+        place(slowest)
     )
 }
 
@@ -69,8 +122,13 @@ pub(crate) fn open(ticks: &[Tick]) -> String {
     let high = ticks.iter().map(|t| t.in_flight).max().unwrap_or(low);
     let connections = ticks.iter().map(|t| t.connections).max().unwrap_or(0);
     let range = if low == high { count(low) } else { format!("{} to {}", count(low), count(high)) };
+    let ends = match Grain::of(ticks) {
+        Grain::Seconds => "seconds'",
+        Grain::Minutes => "minutes'",
+        Grain::Both => "seconds' or minutes'",
+    };
     format!(
-        "At the seconds' ends {range} requests were in flight, on at most {} connections.",
+        "At the {ends} ends {range} requests were in flight, on at most {} connections.",
         count(connections)
     )
 }

@@ -167,6 +167,22 @@ pub(crate) fn long() -> RunPage {
     page
 }
 
+/// A run of hours: by the minute, the last one cut short.
+pub(crate) fn minutes() -> RunPage {
+    let mut page = over();
+    let minute = |n: u64| Tick { span_s: 60, ..tick(n * 60, 30_007 + n % 7, n % 3) };
+    page.ticks = (0..700).map(minute).collect();
+    page.ticks.push(Tick { span_s: 17, ..tick(42_000, 8_000, 0) });
+    page
+}
+
+/// The same while it goes on: the latest hour by the second.
+pub(crate) fn minutes_and_seconds() -> RunPage {
+    let mut page = full();
+    page.ticks = vec![Tick { span_s: 60, ..tick(0, 30_000, 1) }, tick(60, 512, 0), tick(61, 512, 3)];
+    page
+}
+
 pub(crate) fn all() -> Vec<RunPage> {
-    vec![full(), over(), empty(), nothing_succeeded(), hostile(), long()]
+    vec![full(), over(), empty(), nothing_succeeded(), hostile(), long(), minutes(), minutes_and_seconds()]
 }

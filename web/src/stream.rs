@@ -30,11 +30,15 @@ pub struct Percentiles {
     pub max: Option<f64>,
 }
 
-/// One second of the run, all steps and agents merged. Sent again, corrected, when late rows arrive.
+/// One second of the run, all steps and agents merged; in a long run, one minute. Sent again, corrected, when late rows
+/// arrive. One that covers others takes their place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
-    /// Number of the second from the run's start: 0 covers 0 s to 1 s.
+    /// Number of the second from the run's start: 0 covers 0 s to 1 s. Where more than one is covered, the first.
     pub second: u64,
+    /// Seconds that are covered, mostly 1; counts are of all of them. 0 stands for 1.
+    #[serde(default)]
+    pub span_s: u64,
     /// Run time when it was sent.
     pub elapsed_s: f64,
     /// Requests started.
@@ -45,9 +49,9 @@ pub struct Tick {
     pub failed: u64,
     /// Requests cut off by the end of the run.
     pub cancelled: u64,
-    /// Requests in flight at the second's end.
+    /// Requests in flight at the span's end.
     pub in_flight: u64,
-    /// Connections open at the second's end.
+    /// Connections open at the span's end.
     pub connections: u64,
     /// Bytes read from the target.
     pub bytes_received: u64,
@@ -57,6 +61,14 @@ pub struct Tick {
     pub errors: BTreeMap<String, u64>,
     /// Every live agent has reported this second: charts draw up to the last such one.
     pub complete: bool,
+}
+
+impl Tick {
+    /// How many seconds it covers.
+    #[must_use]
+    pub fn seconds(&self) -> u64 {
+        self.span_s.max(1)
+    }
 }
 
 /// Totals from the run's start.

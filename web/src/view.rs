@@ -39,7 +39,7 @@ pub(crate) fn view(
         "requests": said::requests_ended(run),
         "said": { "rate": said::rate(ticks), "latency": said::latency(ticks),
                   "open": said::open(ticks), "errors": said::errors(ticks) },
-        "cut": cut(ticks),
+        "cut": said::cut(ticks, ROWS_MAX),
         "ticks": listed,
         "error_seconds": error_seconds(listed),
         "log": log,
@@ -83,13 +83,6 @@ fn progress(run: &Snapshot) -> Option<f64> {
     let time = run.planned_s.filter(|s| *s > 0.0).map(|s| run.elapsed_s / s);
     let requests = run.planned_requests.filter(|n| *n > 0).map(|n| run.whole.started as f64 / n as f64);
     [time, requests].into_iter().flatten().reduce(f64::max).map(|x| x.clamp(0.0, 1.0))
-}
-
-fn cut(ticks: &[Tick]) -> String {
-    if ticks.len() <= ROWS_MAX {
-        return String::new();
-    }
-    format!("Only the last {ROWS_MAX} of {} seconds are listed.", count(ticks.len() as u64))
 }
 
 fn error_seconds(ticks: &[Tick]) -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! Runs over REST: start, list, show (with a long poll), stop.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -16,7 +17,11 @@ use volley_plan::{MAX_PLAN_BYTES, parse_bytes};
 use super::{AppState, Problem, RunPath};
 use crate::coordinator::NewRun;
 use crate::document::{RunDocument, RunSummary};
+use crate::store::{Listed, Page};
 
+/// Runs of one page of the list, where nothing else is said; and the most.
+const PAGE_RUNS: usize = 100;
+const MAX_PAGE_RUNS: usize = 10_000;
 /// The longest a request waits for a run's end.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Most characters of a note.
@@ -55,14 +60,41 @@ fn body_problem(rejection: &BytesRejection) -> Problem {
     Problem::bad_request(rejection.body_text())
 }
 
-#[derive(Serialize)]
-pub(super) struct Runs {
-    runs: Vec<RunSummary>,
+/// What can stand behind the `?` of a list.
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    /// Most runs of this page.
+    limit: Option<usize>,
+    /// The name of the last run of the page before.
+    cursor: Option<String>,
 }
 
-/// `GET /runs`: newest first.
-pub(super) async fn list(State(state): State<AppState>) -> Result<Json<Runs>, Problem> {
-    Ok(Json(Runs { runs: state.shared().summaries().await? }))
+#[derive(Serialize)]
+pub(super) struct Runs {
+    runs: Vec<Arc<RunSummary>>,
+    /// Runs in all.
+    total: usize,
+    /// What leads to the next page; `null` on the last one.
+    next_cursor: Option<RunId>,
+}
+
+/// `GET /runs`: newest first, by pages; where there is another page, `Link` leads to it (RFC 8288).
+pub(super) async fn list(
+    State(state): State<AppState>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(ListQuery { limit, cursor }) =
+        query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+    let most = limit.unwrap_or(PAGE_RUNS);
+    if !(1..=MAX_PAGE_RUNS).contains(&most) {
+        return Err(Problem::bad_request(format!("limit: expected 1 to {MAX_PAGE_RUNS}")));
+    }
+    let no_run = || Problem::bad_request("cursor: expected the next_cursor of another page");
+    let before = cursor.map(|name| RunId::new(&name).ok_or_else(no_run)).transpose()?;
+    let Listed { runs, next, in_all } = state.shared().summaries(&Page { before, most }).await?;
+    let link = next.as_ref().map(|run| format!("</api/v1/runs?limit={most}&cursor={run}>; rel=\"next\""));
+    let link = link.map(|link| [(header::LINK, link)]);
+    Ok((link, Json(Runs { runs, total: in_all, next_cursor: next })).into_response())
 }
 
 /// What can stand behind the `?` of a run.
@@ -97,7 +129,7 @@ pub(super) async fn stop(
     State(state): State<AppState>,
     RunPath(run): RunPath,
 ) -> Result<(StatusCode, Json<RunDocument>), Problem> {
-    state.coordinator.stop_run(&run)?;
+    state.coordinator.stop(&run).await?;
     Ok((StatusCode::ACCEPTED, Json(existing(&state, &run).await?)))
 }
 

@@ -13,8 +13,7 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::{AppState, Problem, RunPath};
-use crate::feed::FeedEvent;
-use crate::live::Live;
+use crate::feed::{FeedEvent, SharedFeed};
 
 /// How often a silent stream says that it is there.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
@@ -27,18 +26,18 @@ pub(super) async fn stream(
     RunPath(run): RunPath,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let live = state.shared().live(&run).ok_or_else(|| Problem::no_run(&run))?;
+    let feed = state.shared().feed(&run).await?.ok_or_else(|| Problem::no_run(&run))?;
     // Whoever names what is no number has seen nothing of ours.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok()).unwrap_or(0);
-    if live.read(|feed| feed.is_all(last)) {
+    if feed.read(|feed| feed.is_all(last)) {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let permit = state.streams.clone().try_acquire_owned();
     let permit =
         permit.map_err(|_| Problem::new(503, "Too many streams", "too many streams are being read"))?;
     let reader = Reader {
-        changes: live.changes(),
-        live,
+        changes: feed.changes(),
+        feed,
         closing: state.closing.clone(),
         last,
         batch: VecDeque::new(),
@@ -53,7 +52,7 @@ fn respond(reader: Reader) -> Response {
 
 /// One reader's place in the feed.
 struct Reader {
-    live: Arc<Live>,
+    feed: Arc<SharedFeed>,
     changes: watch::Receiver<u64>,
     closing: watch::Receiver<bool>,
     last: u64,
@@ -79,7 +78,7 @@ impl Reader {
                 return Some((id, event));
             }
             self.changes.mark_unchanged();
-            self.batch = self.live.read(|feed| feed.after(self.last, BATCH)).into();
+            self.batch = self.feed.read(|feed| feed.after(self.last, BATCH)).into();
             if self.batch.is_empty() {
                 tokio::select! {
                     changed = self.changes.changed() => changed.ok()?,

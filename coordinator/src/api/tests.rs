@@ -1,10 +1,14 @@
 //! REST, the stream and the pages over real sockets.
 
+use std::sync::Arc;
+
 use reqwest::header::{HOST, LOCATION, ORIGIN};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
 
+use crate::store::suite;
 use crate::testing::{Server, json};
+use crate::{MemoryStore, Store as _};
 
 /// Holds an answer against problem details with this status and a part of the detail.
 async fn check_problem(response: Response, status: u16, part: &str) -> Value {
@@ -223,5 +227,46 @@ async fn assets_are_kept_by_browsers() {
         let again = server.request(Method::GET, asset.path).header("if-none-match", etag);
         assert_eq!(again.send().await.unwrap().status(), StatusCode::NOT_MODIFIED);
     }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn the_list_has_pages() {
+    let store = MemoryStore::default();
+    for n in 100..350 {
+        store.create(&suite::document(&format!("r{n}"))).await.unwrap();
+    }
+    let server = Server::on(Arc::new(store)).await;
+    let mut seen = Vec::new();
+    let mut next = Some("/api/v1/runs".to_owned());
+    while let Some(path) = next {
+        let response = server.get(&path).await;
+        let link = response.headers().get("link").map(|link| link.to_str().unwrap().to_owned());
+        let list = json(response).await;
+        seen.extend(
+            list["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()),
+        );
+        assert_eq!(list["total"], 250);
+        let cursor = list["next_cursor"].as_str().map(|run| format!("/api/v1/runs?limit=100&cursor={run}"));
+        assert_eq!(link, cursor.as_ref().map(|path| format!("<{path}>; rel=\"next\"")));
+        next = cursor;
+    }
+    let all: Vec<_> = (100..350).rev().map(|n| format!("r{n}")).collect();
+    assert_eq!(seen, all);
+    let list = json(server.get("/api/v1/runs?limit=3&cursor=r102").await).await;
+    assert_eq!((list["runs"].as_array().unwrap().len(), &list["next_cursor"]), (2, &Value::Null));
+    for (query, part) in [
+        ("limit=0", "1 to 10000"),
+        ("limit=10001", "1 to 10000"),
+        ("limit=x", "limit"),
+        ("cursor=a/b", "cursor"),
+    ] {
+        check_problem(server.get(&format!("/api/v1/runs?{query}")).await, 400, part).await;
+    }
+    let home = server.get("/").await.text().await.unwrap();
+    assert!(home.contains("/runs/r349") && !home.contains("/runs/r249\""), "a hundred are shown");
+    assert!(home.contains("href=\"/?before=r250\"") && home.contains("250 in all"), "{home}");
+    let last = server.get("/?before=r102").await.text().await.unwrap();
+    assert!(last.contains("/runs/r101") && !last.contains("/runs/r102\"") && !last.contains("before="));
     server.end().await;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use volley_lifecycle::{AgentShare, AgentState, Run, StopReason};
 use volley_plan::link::Incarnation;
-use volley_plan::{ClosedLoad, Load, Plan};
+use volley_plan::{Accounts, ClosedLoad, Load, Plan};
 use volley_stats::{Count, Counters, DecodeError, ErrorKind, Histogram, SECOND_NS, Series, TotalRow};
 use volley_web::stream::{ErrorCount, Percentiles, Recent, StatusCount, StepTotals};
 
@@ -55,7 +55,7 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         elapsed_s,
         planned_s: load.duration.map(|duration| duration.as_secs_f64()),
         planned_requests: load.requests,
-        whole: whole(run, &total, rate_s),
+        whole: whole(&run.accounts(), &total, rate_s),
         last5,
         steps: steps(run.plan(), series, rate_s),
         errors: errors(&total.counters, facts.seen),
@@ -69,7 +69,7 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
     progress
 }
 
-fn closed(plan: &Plan) -> &ClosedLoad {
+pub(super) fn closed(plan: &Plan) -> &ClosedLoad {
     match &plan.load {
         Load::Closed(closed) => closed,
     }
@@ -112,7 +112,7 @@ fn reported_s(run: &Run, elapsed_s: f64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio for people; counts stay far below 2^52")]
-fn per_second(count: u64, seconds: f64) -> f64 {
+pub(super) fn per_second(count: u64, seconds: f64) -> f64 {
     let rate = count as f64 / seconds;
     if rate.is_finite() { rate } else { 0.0 }
 }
@@ -130,8 +130,9 @@ pub(crate) fn latency_ms<C: Count>(histogram: &Histogram<C>) -> Percentiles {
     }
 }
 
-fn whole(run: &Run, total: &TotalRow, rate_s: f64) -> Whole {
-    let (counters, accounts) = (&total.counters, run.accounts());
+/// The totals of requests. `rate_s` are the seconds that their rate is over.
+pub(super) fn whole(accounts: &Accounts, total: &TotalRow, rate_s: f64) -> Whole {
+    let counters = &total.counters;
     Whole {
         started: counters.started,
         ok: counters.ok,
@@ -183,7 +184,8 @@ fn recent(facts: &Facts<'_>, elapsed_s: f64) -> Result<Recent, DecodeError> {
     })
 }
 
-fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals> {
+/// The totals by step, in the plan's order.
+pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals> {
     let totals: BTreeMap<_, _> = series.totals().collect();
     let names = plan.scenarios.iter().flat_map(|scenario| &scenario.steps).map(|step| &step.name);
     (0..)
@@ -203,7 +205,8 @@ fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals> {
         .collect()
 }
 
-fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<ErrorCount> {
+/// Failed requests by kind, with the first and last second of each.
+pub(super) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<ErrorCount> {
     let mut errors: Vec<ErrorCount> = counters
         .errors
         .iter()
@@ -222,7 +225,8 @@ fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<Er
     errors
 }
 
-fn statuses(counters: &Counters) -> Vec<StatusCount> {
+/// Final answers by status.
+pub(super) fn statuses(counters: &Counters) -> Vec<StatusCount> {
     counters.statuses.sorted().into_iter().map(|(status, count)| StatusCount { status, count }).collect()
 }
 

@@ -1,6 +1,7 @@
 //! What is saved and kept before anybody hears of it, and what happens where that fails; in paused time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -9,15 +10,34 @@ use tokio::time::{advance, sleep};
 use volley_plan::Verdict;
 use volley_plan::link::{Order, RunId};
 
-use crate::document::RunSummary;
-use crate::store::{Delivery, Kept, SavedOrder, SharedSeries, StoreError, StoreFuture};
+use crate::store::{
+    Delivery, Grain, Kept, Listed, Page, SavedOrder, SharedSeries, Span, StoreError, StoreFuture,
+};
 use crate::testing::{FakeAgent, coordinator, new_run, outcome, window, with_store, working_agent};
 use crate::{MemoryStore, RunDocument, Store};
 
-/// A store that fails to keep windows from the second on.
+/// What a store fails at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fails {
+    /// Keeping windows, from the second on.
+    #[default]
+    Windows,
+    /// Putting seconds into their final form.
+    Completing,
+    /// Keeping the document of a run that is over, at first.
+    EndAtFirst,
+}
+
+/// A store that fails.
 #[derive(Default)]
 struct FailingStore {
     inner: MemoryStore,
+    fails: Fails,
+    ends: AtomicUsize,
+}
+
+fn full<T: Send + 'static>() -> StoreFuture<'static, T> {
+    ready(Err(StoreError::Failed("no space left on device".to_owned()))).boxed()
 }
 
 impl Store for FailingStore {
@@ -25,16 +45,15 @@ impl Store for FailingStore {
         self.inner.create(run)
     }
     fn update<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, ()> {
-        self.inner.update(run)
+        let at_end = run.progress.over && self.fails == Fails::EndAtFirst;
+        if at_end && self.ends.fetch_add(1, Ordering::Relaxed) < 2 { full() } else { self.inner.update(run) }
     }
     fn save_order<'a>(&'a self, run: &'a RunId, order: SavedOrder) -> StoreFuture<'a, ()> {
         self.inner.save_order(run, order)
     }
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept> {
-        match delivery.sequence {
-            1 => self.inner.keep_window(delivery),
-            _ => ready(Err(StoreError::Failed("no space left on device".to_owned()))).boxed(),
-        }
+        let is_full = self.fails == Fails::Windows && delivery.sequence > 1;
+        if is_full { full() } else { self.inner.keep_window(delivery) }
     }
     fn series<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, SharedSeries> {
         self.inner.series(run)
@@ -45,8 +64,20 @@ impl Store for FailingStore {
     fn document<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<RunDocument>> {
         self.inner.document(run)
     }
-    fn list(&self) -> StoreFuture<'_, Vec<RunSummary>> {
-        self.inner.list()
+    fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed> {
+        self.inner.list(page)
+    }
+    fn complete<'a>(&'a self, run: &'a RunId, below_s: u32) -> StoreFuture<'a, ()> {
+        if self.fails == Fails::Completing { full() } else { self.inner.complete(run, below_s) }
+    }
+    fn spans<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+    ) -> StoreFuture<'a, Vec<Span>> {
+        self.inner.spans(run, grain, from_s, to_s)
     }
 }
 
@@ -93,4 +124,49 @@ async fn orders_are_saved_as_they_were_decided() {
         .collect();
     assert_eq!((names.first(), names.last()), (Some(&"prepare"), Some(&"release")), "{names:?}");
     assert!(saved.iter().zip(1..).all(|(saved, number)| saved.number == number));
+}
+
+#[tokio::test(start_paused = true)]
+async fn seconds_that_cannot_be_completed_stop_the_load_too() {
+    let store = FailingStore { fails: Fails::Completing, ..FailingStore::default() };
+    let coordinator = with_store(Arc::new(store));
+    working_agent(&coordinator, 1, "a");
+    sleep(Duration::from_secs(1)).await;
+    let run = coordinator.start_run(new_run("users: 1\nduration: 60s")).await.unwrap();
+    let RunDocument { progress, .. } = outcome(&coordinator, &run).await;
+    assert_eq!(progress.stop_reason.as_deref(), Some("store_failed"));
+    assert!(progress.elapsed_s < 5.0 && progress.sentence.contains("no space left"), "{progress:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_that_cannot_be_kept_is_shown_and_kept_later() {
+    let store = Arc::new(FailingStore { fails: Fails::EndAtFirst, ..FailingStore::default() });
+    let coordinator = with_store(store.clone());
+    working_agent(&coordinator, 1, "a");
+    sleep(Duration::from_secs(1)).await;
+    let run = coordinator.start_run(new_run("users: 1\nduration: 2s")).await.unwrap();
+    let document = outcome(&coordinator, &run).await;
+    assert_eq!(document.progress.whole.ok, 20);
+    let stored = async || store.inner.document(&run).await.unwrap().unwrap().progress;
+    assert!(!stored().await.over);
+    sleep(Duration::from_secs(11)).await;
+    assert!(!stored().await.over, "it fails a second time");
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!((stored().await.over, stored().await.whole.ok), (true, 20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_document_of_a_run_that_goes_on_is_kept_now_and_then() {
+    let store = Arc::new(MemoryStore::default());
+    let coordinator = with_store(store.clone());
+    working_agent(&coordinator, 1, "a");
+    sleep(Duration::from_secs(1)).await;
+    let run = coordinator.start_run(new_run("users: 1\nduration: 60s")).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    let stored = async || store.document(&run).await.unwrap().unwrap();
+    let first = stored().await;
+    assert_eq!((first.progress.state.as_str(), first.progress.agents.len()), ("running", 1));
+    assert!(first.started_at.is_some() && !first.log.is_empty());
+    sleep(Duration::from_secs(12)).await;
+    assert!(stored().await.progress.whole.ok >= 80, "{:?}", stored().await.progress);
 }

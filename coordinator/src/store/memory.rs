@@ -1,31 +1,29 @@
 //! The store that keeps runs in memory: they are gone with the process, and the oldest finished ones make room.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use volley_plan::link::{Incarnation, RunId};
+use volley_stats::DecodeError;
 
+use super::sequences::Sequences;
 use super::{
-    Arrival, Delivery, Kept, RunDocument, RunSummary, SavedOrder, SharedSeries, Store, StoreError,
-    StoreFuture,
+    Arrival, Delivery, Grain, Kept, Listed, MAX_ORDERS, Page, RunDocument, RunSummary, SavedOrder,
+    SharedSeries, Span, Store, StoreError, StoreFuture, span,
 };
-
-/// Orders that are kept of one agent in one run. They are of use only as long as this process lives, which knows
-/// them by other means too, so a long run need not pile them up.
-const MAX_ORDERS: usize = 100;
 
 /// How much is kept of what is over. Runs that go on are always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
+pub struct MemoryRetention {
     /// Most finished runs.
     pub finished_runs: usize,
     /// Most seconds of results (of all their steps) that finished runs hold together: a second is a few kilobytes.
     pub finished_step_seconds: u64,
 }
 
-impl Default for Retention {
+impl Default for MemoryRetention {
     fn default() -> Self {
         Self { finished_runs: 200, finished_step_seconds: 100_000 }
     }
@@ -34,7 +32,7 @@ impl Default for Retention {
 /// Runs in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    retention: Retention,
+    retention: MemoryRetention,
     runs: Mutex<Runs>,
 }
 
@@ -61,30 +59,10 @@ impl KeptRun {
     }
 }
 
-/// The windows of one agent that are kept. They come in order but for repeats, so the set stays small.
-#[derive(Debug, Default)]
-struct Sequences {
-    all_up_to: u64,
-    beyond: BTreeSet<u64>,
-}
-
-impl Sequences {
-    /// False if it is there already.
-    fn insert(&mut self, sequence: u64) -> bool {
-        if sequence <= self.all_up_to || !self.beyond.insert(sequence) {
-            return false;
-        }
-        while self.beyond.remove(&(self.all_up_to + 1)) {
-            self.all_up_to += 1;
-        }
-        true
-    }
-}
-
 impl MemoryStore {
     /// A store that keeps this much.
     #[must_use]
-    pub fn new(retention: Retention) -> Self {
+    pub fn new(retention: MemoryRetention) -> Self {
         Self { retention, runs: Mutex::default() }
     }
 
@@ -105,7 +83,11 @@ impl MemoryStore {
 }
 
 impl Runs {
-    fn create(&mut self, document: &RunDocument, retention: Retention) -> Result<Vec<RunId>, StoreError> {
+    fn create(
+        &mut self,
+        document: &RunDocument,
+        retention: MemoryRetention,
+    ) -> Result<Vec<RunId>, StoreError> {
         if self.by_id.contains_key(&document.id) {
             return Err(StoreError::Exists(document.id.clone()));
         }
@@ -123,7 +105,7 @@ impl Runs {
     }
 
     /// Drops finished runs, the oldest first, until what is left is within bounds.
-    fn make_room(&mut self, retention: Retention) -> Vec<RunId> {
+    fn make_room(&mut self, retention: MemoryRetention) -> Vec<RunId> {
         let finished = self.by_id.values().filter(|run| run.document.progress.over);
         let mut finished: Vec<_> =
             finished.map(|run| (run.place, run.document.id.clone(), run.step_seconds())).collect();
@@ -141,10 +123,21 @@ impl Runs {
         dropped
     }
 
-    fn list(&self) -> Vec<RunSummary> {
-        let mut runs: Vec<_> = self.by_id.values().collect();
+    fn list(&self, page: &Page) -> Listed {
+        let known = page.before.as_ref().map(|run| self.by_id.get(run).ok_or(run));
+        let older = |run: &&KeptRun| match known {
+            None => true,
+            Some(Ok(before)) => run.place < before.place,
+            // Of a run that isn't there any more, its name tells its age: names begin with the time.
+            Some(Err(name)) => run.document.id < *name,
+        };
+        let mut runs: Vec<_> = self.by_id.values().filter(older).collect();
         runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.place));
-        runs.into_iter().map(|run| RunSummary::from(&run.document)).collect()
+        let more = runs.len() > page.most;
+        runs.truncate(page.most);
+        let next = runs.last().filter(|_| more).map(|run| run.document.id.clone());
+        let runs = runs.into_iter().map(|run| Arc::new(RunSummary::from(&run.document))).collect();
+        Listed { runs, next, in_all: self.by_id.len() }
     }
 }
 
@@ -164,8 +157,10 @@ impl Store for MemoryStore {
         self.with(run, |kept| {
             let orders = kept.orders.entry(order.agent).or_default();
             orders.entry(order.number).or_insert(order);
-            if orders.len() > MAX_ORDERS {
-                orders.pop_first();
+            if orders.len() > MAX_ORDERS
+                && let Some(second) = orders.keys().nth(1).copied()
+            {
+                orders.remove(&second);
             }
             Ok(())
         })
@@ -179,14 +174,35 @@ impl Store for MemoryStore {
             }
             if arrival == Arrival::InTime {
                 let merged = kept.series.lock().add(window);
-                merged.map_err(|source| StoreError::Damaged { run: run.clone(), source })?;
+                merged.map_err(|error| damaged(run, error))?;
             }
             Ok(Kept::New)
         })
     }
 
+    /// Seconds are merged as they come, so there is nothing left to do.
+    fn complete<'a>(&'a self, run: &'a RunId, _below_s: u32) -> StoreFuture<'a, ()> {
+        self.with(run, |_| Ok(()))
+    }
+
     fn series<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, SharedSeries> {
         self.with(run, |kept| Ok(kept.series.clone()))
+    }
+
+    fn spans<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+    ) -> StoreFuture<'a, Vec<Span>> {
+        let series = self.with(run, |kept| Ok(kept.series.clone()));
+        async move {
+            let series = series.await?;
+            let spans = span::of_series(&series.lock(), grain, from_s, to_s);
+            spans.map_err(|error| damaged(run, error))
+        }
+        .boxed()
     }
 
     fn orders<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Vec<SavedOrder>> {
@@ -197,24 +213,42 @@ impl Store for MemoryStore {
         ready(Ok(self.runs().by_id.get(run).map(|kept| kept.document.clone()))).boxed()
     }
 
-    fn list(&self) -> StoreFuture<'_, Vec<RunSummary>> {
-        ready(Ok(self.runs().list())).boxed()
+    fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed> {
+        ready(Ok(self.runs().list(page))).boxed()
     }
+}
+
+fn damaged(run: &RunId, error: DecodeError) -> StoreError {
+    StoreError::Damaged { run: run.clone(), source: error.into() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::suite;
+    use crate::store::suite::{self, Home};
+
+    /// As long as this is there, so are the runs.
+    struct InMemory(Arc<MemoryStore>);
+
+    impl Home for InMemory {
+        fn open(&self) -> Arc<dyn Store> {
+            self.0.clone()
+        }
+    }
 
     #[tokio::test]
     async fn passes_the_suite() {
-        suite::run(|| MemoryStore::new(Retention::default())).await;
+        suite::run(|| InMemory(Arc::new(MemoryStore::new(MemoryRetention::default())))).await;
+    }
+
+    async fn listed(store: &MemoryStore) -> Vec<String> {
+        let listed = store.list(&Page::newest(100)).await.unwrap();
+        listed.runs.iter().map(|run| run.id.to_string()).collect()
     }
 
     #[tokio::test]
     async fn the_oldest_finished_runs_make_room() {
-        let store = MemoryStore::new(Retention { finished_runs: 2, finished_step_seconds: 1_000 });
+        let store = MemoryStore::new(MemoryRetention { finished_runs: 2, finished_step_seconds: 1_000 });
         let mut dropped = Vec::new();
         for n in 0..5 {
             let mut run = suite::document(&format!("r{n}"));
@@ -224,26 +258,21 @@ mod tests {
         }
         let dropped: Vec<_> = dropped.iter().map(RunId::as_str).collect();
         assert_eq!(dropped, ["r1", "r2"], "r0 goes on, so it stays");
-        assert_eq!(store.list().await.unwrap().len(), 3);
+        assert_eq!(listed(&store).await, ["r4", "r3", "r0"]);
     }
 
     #[tokio::test]
     async fn long_runs_make_room_sooner() {
-        let store = MemoryStore::new(Retention { finished_runs: 100, finished_step_seconds: 1_000 });
+        let store = MemoryStore::new(MemoryRetention { finished_runs: 100, finished_step_seconds: 1_000 });
         let mut dropped = Vec::new();
         for (n, seconds) in [(0, 600), (1, 600), (2, 1)] {
             let mut run = suite::document(&format!("r{n}"));
             dropped.extend(store.create(&run).await.unwrap());
-            let window = suite::window(seconds - 1, 1);
-            let arrival = Arrival::InTime;
-            let delivery =
-                Delivery { run: &run.id, agent: Incarnation(1), sequence: 1, window: &window, arrival };
-            store.keep_window(delivery).await.unwrap();
+            suite::keep(&store, &run.id, 1, 1, &suite::window(seconds - 1, 1)).await;
             run.progress.over = true;
             store.update(&run).await.unwrap();
         }
-        let kept = |list: Vec<RunSummary>| list.iter().map(|run| run.id.to_string()).collect::<Vec<_>>();
         assert_eq!(dropped.iter().map(RunId::as_str).collect::<Vec<_>>(), ["r0"]);
-        assert_eq!(kept(store.list().await.unwrap()), ["r2", "r1"]);
+        assert_eq!(listed(&store).await, ["r2", "r1"]);
     }
 }

@@ -1,6 +1,7 @@
 //! A coordinator with its sockets, and a client that asks it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::LOCATION;
@@ -10,8 +11,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{coordinator, working_agent};
-use crate::{Coordinator, ServeError, serve};
+use super::{coordinator, with_store, working_agent};
+use crate::{Coordinator, ServeError, Store, serve};
 
 /// A coordinator with its sockets.
 pub(crate) struct Server {
@@ -26,11 +27,19 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start() -> Self {
+        Self::of(coordinator()).await
+    }
+
+    /// With a store that has something in it.
+    pub(crate) async fn on(store: Arc<dyn Store>) -> Self {
+        Self::of(with_store(store)).await
+    }
+
+    async fn of(coordinator: Coordinator) -> Self {
         let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let agents = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", http.local_addr().unwrap());
         let dialled = agents.local_addr().unwrap();
-        let coordinator = coordinator();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
         let served = tokio::spawn(serve(coordinator.clone(), http, agents, shutdown));
@@ -40,7 +49,12 @@ impl Server {
 
     /// With one agent that does what it is told.
     pub(crate) async fn with_agent() -> Self {
-        let server = Self::start().await;
+        Self::start().await.and_agent().await
+    }
+
+    /// The same for a server that is there.
+    pub(crate) async fn and_agent(self) -> Self {
+        let server = self;
         working_agent(&server.coordinator, 1, "a");
         server.has_agent_in("idle").await;
         server

@@ -12,6 +12,7 @@ mod case_37;
 mod command_line;
 mod demo;
 mod loss;
+mod restart;
 mod truth;
 
 use volley_e2e::{Api, Report};

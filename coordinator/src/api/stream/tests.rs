@@ -17,7 +17,7 @@ use volley_plan::link::RunId;
 
 use super::*;
 use crate::api::{MAX_STREAMS, guarded, router};
-use crate::live::Head;
+use crate::live::{Head, Live};
 use crate::store::SharedSeries;
 use crate::testing::{Server, coordinator, json, new_run, plan};
 
@@ -102,8 +102,8 @@ async fn a_silent_stream_says_that_it_is_there() {
     let live = Arc::new(Live::new(head, run, SharedSeries::default()));
     let closing = watch::Sender::new(false);
     let reader = Reader {
-        changes: live.changes(),
-        live,
+        changes: live.feed().changes(),
+        feed: live.feed().clone(),
         closing: closing.subscribe(),
         last: 0,
         batch: VecDeque::new(),

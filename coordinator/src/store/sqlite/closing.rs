@@ -1,0 +1,102 @@
+//! Closes the runs that were going on when the last process ended: what had been stored of them is told, and that it is
+//! not all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rusqlite::{Connection, TransactionBehavior};
+use volley_plan::link::{Incarnation, RunId};
+use volley_stats::{ErrorKind, TotalRow};
+
+use super::codec::CodecError;
+use super::jobs::{Update, Written};
+use super::open_runs::OpenRuns;
+use super::read::{self, ReadError};
+use super::shared::Shared;
+use super::writer::Job as _;
+use super::{Grain, StoreError, sql};
+use crate::document::{AgentRemains, Remains, RunDocument, closed};
+
+/// The span of the short-term figures, in seconds.
+const RECENT_S: u32 = 5;
+
+/// Closes them one by one, each in a transaction of its own. One that is damaged stays as it is, and is said.
+pub(super) fn close_unfinished(db: &mut Connection) -> Result<(), StoreError> {
+    let unfinished: Vec<String> = sql(unfinished(db))?;
+    for run in unfinished.iter().filter_map(|name| RunId::new(name)) {
+        let transaction = sql(db.transaction_with_behavior(TransactionBehavior::Immediate))?;
+        match close(&transaction, &run) {
+            Ok(()) => {
+                sql(transaction.commit())?;
+                tracing::warn!(%run, "a run that the last coordinator left unfinished is closed");
+            }
+            Err(StoreError::Failed(reason)) => return Err(StoreError::Failed(reason)),
+            Err(error) => tracing::error!(%run, %error, "an unfinished run cannot be closed"),
+        }
+    }
+    Ok(())
+}
+
+fn unfinished(db: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = db.prepare("SELECT id FROM runs WHERE NOT over AND NOT removed")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+fn close(db: &Connection, run: &RunId) -> Result<(), StoreError> {
+    let mut runs = OpenRuns::new(Arc::new(Shared::default()));
+    let key = runs.get(db, run)?.key;
+    let of_run = |error: ReadError| error.of(run);
+    let document =
+        read::document(db, key).map_err(of_run)?.ok_or_else(|| StoreError::NotFound(run.clone()))?;
+    super::merge::merge(db, &mut runs, run, super::merge::Complete::All)?;
+    let document = told(db, &mut runs, run, key, document).map_err(of_run)?;
+    // All is merged by now, so this only writes the document. Nothing of it stays in memory.
+    Update(Written::of(&document)?).execute(db, &mut runs).map(drop)
+}
+
+fn told(
+    db: &Connection,
+    runs: &mut OpenRuns,
+    run: &RunId,
+    key: i64,
+    document: RunDocument,
+) -> Result<RunDocument, ReadError> {
+    let (agents, seen) = (agents(db, key)?, seen(db, key)?);
+    let Some(open) = runs.known(run) else { return Ok(document) };
+    let series = open.series.lock();
+    let to_s = series.end_s();
+    let from_s = to_s.saturating_sub(RECENT_S);
+    let mut recent = TotalRow::default();
+    for span in read::spans(db, key, Grain::Second, from_s, to_s)? {
+        recent.add(&span.row.open().map_err(CodecError::from)?);
+    }
+    let remains = Remains { series: &series, seen: &seen, recent: (from_s, to_s, recent), agents: &agents };
+    Ok(closed(document, &remains))
+}
+
+/// First and last second of each error kind.
+fn seen(db: &Connection, run: i64) -> Result<BTreeMap<ErrorKind, (u32, u32)>, ReadError> {
+    let mut seen = BTreeMap::new();
+    for span in read::spans(db, run, Grain::Second, 0, u32::MAX)? {
+        for (kind, _) in span.row.counters.errors.iter() {
+            seen.entry(kind).or_insert((span.from_s, span.from_s)).1 = span.from_s;
+        }
+    }
+    Ok(seen)
+}
+
+fn agents(db: &Connection, run: i64) -> rusqlite::Result<BTreeMap<Incarnation, AgentRemains>> {
+    let text = "SELECT incarnation, granted, iterations, started, ok + failed FROM agents WHERE run = ?";
+    let mut statement = db.prepare(text)?;
+    let agents = statement.query_map([run], |row| {
+        let count = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+        let remains = AgentRemains {
+            granted: count(1)?,
+            iterations: count(2)?,
+            started: count(3)?,
+            completed: count(4)?,
+        };
+        Ok((Incarnation(count(0)?), remains))
+    })?;
+    agents.collect()
+}
