@@ -51,6 +51,11 @@ const KEEP_DOCUMENT_NS: u64 = 10_000_000_000;
 /// The store has the rows of the latest seconds in memory, and of these at least.
 const BEHIND_S: u32 = 30;
 
+/// A deadline that is met so much too late, in nanoseconds, was slept over: this process was stopped, or the machine.
+const SLEPT_NS: u64 = 1_000_000_000;
+/// How long what came in meanwhile is read before such a deadline counts, in nanoseconds.
+const CATCH_UP_NS: u64 = 500_000_000;
+
 /// Windows may be this far ahead of the coordinator's clock, in seconds; what is further is an agent's error.
 const FUTURE_S: u64 = 5;
 
@@ -67,6 +72,8 @@ pub(crate) struct Driver {
     /// The state in which the document was last kept, and when it is to be kept again.
     kept_state: &'static str,
     keep_at_ns: u64,
+    /// While what came in during a sleep is read: until when.
+    catch_up_until_ns: Option<u64>,
 }
 
 impl Driver {
@@ -80,6 +87,7 @@ impl Driver {
             // As which it was created.
             kept_state: "gathering",
             keep_at_ns: 0,
+            catch_up_until_ns: None,
         }
     }
 
@@ -101,15 +109,37 @@ impl Driver {
                 () = tokio::time::sleep_until(wake) => {}
             }
             // Checked each time, so that a busy inbox can't keep a deadline from being met.
-            let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns);
-            if deadline_ns.is_some_and(|ns| ns <= self.shared.clock.now_ns()) {
+            if self.is_time() {
                 self.time().await;
+            }
+        }
+    }
+
+    /// Whether a deadline has come. One that was slept over waits a little: agents that pinged all the while would be
+    /// called lost, only because nobody had read them.
+    fn is_time(&mut self) -> bool {
+        let now_ns = self.shared.clock.now_ns();
+        let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns).unwrap_or(u64::MAX);
+        if now_ns < deadline_ns {
+            self.catch_up_until_ns = None;
+            return false;
+        }
+        match self.catch_up_until_ns {
+            None if now_ns - deadline_ns > SLEPT_NS => {
+                self.catch_up_until_ns = Some(now_ns.saturating_add(CATCH_UP_NS));
+                false
+            }
+            Some(until_ns) if now_ns < until_ns => false,
+            _ => {
+                self.catch_up_until_ns = None;
+                true
             }
         }
     }
 
     fn wake_at(&self) -> Instant {
         let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns);
+        let deadline_ns = deadline_ns.map(|ns| ns.max(self.catch_up_until_ns.unwrap_or(0)));
         let publish_ns = self.publisher.next_ns();
         let keep_ns = (self.live.is_over() && !self.live.is_kept()).then_some(self.keep_at_ns);
         let next_ns = [deadline_ns, publish_ns, keep_ns].into_iter().flatten().min().unwrap_or(u64::MAX);

@@ -190,3 +190,19 @@ async fn a_late_row_of_more_than_an_hour_ago_corrects_its_minute() {
     }
     assert_eq!((ok(0), ok(1), ok(2)), (Some((60, 180)), Some((60, 185)), Some((60, 180))));
 }
+
+/// The clock jumps over the leases before anybody is heard, as for a process that was stopped and goes on.
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_that_slept_reads_its_agents_before_it_calls_them_lost() {
+    let coordinator = coordinator();
+    let (run, mut a, mut b) = started(&coordinator).await;
+    tokio::time::advance(Duration::from_secs(5)).await;
+    a.ping().await;
+    b.ping().await;
+    sleep(Duration::from_secs(1)).await;
+    let progress = coordinator.document(&run).await.unwrap().progress;
+    assert_eq!((progress.state.as_str(), progress.incomplete), ("running", false), "{}", progress.sentence);
+    // Silence after that is a loss as ever.
+    sleep(Duration::from_secs(4)).await;
+    assert!(coordinator.document(&run).await.unwrap().progress.incomplete);
+}
