@@ -15,7 +15,7 @@ use super::read::ReadError;
 use super::{roll_up, thin};
 
 /// How long a slice should take. It ends at the first point after that, and no single step takes long.
-const SLICE: Duration = Duration::from_millis(15);
+const SLICE: Duration = Duration::from_millis(10);
 /// While jobs come, so many times as long as a slice took is left to them before the next one.
 const REST: u32 = 3;
 /// How often to look for what has become old.

@@ -53,13 +53,15 @@ fn fill_run(db: &Connection, n: i64, row: &[u8], total: &[u8]) {
 }
 
 /// Keeps windows of four agents, one after the other as their run's driver does, until all is thinned. Gives back how
-/// long each acknowledgement took.
-async fn keep_meanwhile(folder: &Folder, store: &SqliteStore) -> Vec<Duration> {
+/// long each acknowledgement took, and how large the write-ahead log became.
+async fn keep_meanwhile(folder: &Folder, store: &SqliteStore) -> (Vec<Duration>, u64) {
     let run = suite::document("now");
     store.create(&run).await.unwrap();
     let windows: Vec<_> = (0..4).map(|agent| rich_window(agent, 2, 500)).collect();
-    let mut took = Vec::new();
+    let (mut took, mut log_bytes) = (Vec::new(), 0);
+    let log = folder.path().with_extension("db-wal");
     for second in 0_u32.. {
+        log_bytes = log_bytes.max(std::fs::metadata(&log).unwrap().len());
         for (agent, window) in (1..).zip(&windows) {
             let mut window = Window::clone(window);
             window.rows =
@@ -77,7 +79,7 @@ async fn keep_meanwhile(folder: &Folder, store: &SqliteStore) -> Vec<Duration> {
             break;
         }
     }
-    took
+    (took, log_bytes)
 }
 
 /// The whole of it for a store of this size.
@@ -92,19 +94,22 @@ async fn check(megabytes: u64) {
     let store = folder.store();
     let opened = begun.elapsed();
     let begun = Instant::now();
-    let mut took = keep_meanwhile(&folder, &store).await;
+    let (mut took, log_bytes) = keep_meanwhile(&folder, &store).await;
     let thinned = begun.elapsed();
     took.sort_unstable();
     let at = |part: usize| took[(took.len() - 1) * part / 1000];
     let slice = store.shared.longest_slice();
     println!(
         "{megabytes} MB in {runs} runs: filled in {filled:.1?}, opened in {opened:.1?}, thinned in {thinned:.1?}; \
-         {} acknowledgements meanwhile: p50 {:.2?}, p99 {:.2?}, the slowest {:.2?}; longest slice {slice:.2?}",
+         {} acknowledgements meanwhile: p50 {:.2?}, p99 {:.2?}, the slowest {:.2?}; longest slice {slice:.2?}; \
+         the log had at most {} MB",
         took.len(),
         at(500),
         at(990),
         at(1000),
+        log_bytes >> 20,
     );
+    assert!(log_bytes < 1 << 30, "the log has grown to {log_bytes} bytes");
     assert!(at(1000) < WITHIN, "an acknowledgement took {:?}", at(1000));
     assert!(took.len() > 100, "it was over too soon to tell: {}", took.len());
     // What became free is given back but for a rest, and the store is as it should be.
