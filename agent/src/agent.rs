@@ -1,22 +1,24 @@
 //! An agent and its driver: waits for what happens, lets the session decide, and does it.
 
-use std::convert::Infallible;
 use std::future::pending;
 use std::num::NonZero;
+use std::pin::Pin;
 use std::thread;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{self, Permit};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
-use volley_engine::{Clock, Engine, Event};
+use volley_engine::{Clock, Engine, Event, Spin};
 use volley_plan::link::{FromAgent, Hello, Incarnation, PING_NS, PROTOCOL, ToAgent};
 
 use crate::run::{Launch, Launched};
-use crate::runs::Runs;
+use crate::runs::{Runs, Threads};
 use crate::session::Session;
 
 /// An agent that has had no word of the coordinator for so long stops its run; the lease has paused it long before.
 pub(crate) const ORPHAN: Duration = Duration::from_secs(60);
+/// An agent that is about to end has so long to deliver what it measured.
+pub(crate) const LEAVING: Duration = Duration::from_secs(2);
 /// Most bytes of an agent's name.
 const MAX_NAME_BYTES: usize = 200;
 
@@ -27,6 +29,8 @@ pub struct AgentOptions {
     pub name: Option<String>,
     /// Worker threads; one a core where nothing is said.
     pub workers: Option<usize>,
+    /// Whether workers that have nothing to do spin before they sleep.
+    pub spin: Spin,
 }
 
 /// How a connection ended.
@@ -36,6 +40,19 @@ pub enum LinkEnd {
     Closed,
     /// The coordinator refuses this agent, for the reason that it gives. Trying again is of no use.
     Refused(String),
+    /// The agent was to end, and has delivered what it measured, or has had its time for that.
+    Left,
+}
+
+/// Resolves when an agent is to end.
+type Leave = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What an agent knows of its end.
+enum Leaving {
+    /// It comes when this resolves.
+    Not(Leave),
+    /// What is owed is delivered until then.
+    Until(Instant),
 }
 
 /// One agent: its identity, the run at hand with its engine, and the journal of what is not yet acknowledged. It outlives
@@ -45,6 +62,7 @@ pub struct Agent {
     clock: Clock,
     /// When the coordinator was heard last.
     contact: Option<Instant>,
+    leaving: Leaving,
 }
 
 impl Agent {
@@ -66,7 +84,16 @@ impl Agent {
             name: name(options.name, incarnation),
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
         };
-        Self { session: Session::new(hello, Runs::new(clock, workers, launch)), clock, contact: None }
+        let runs = Runs::new(clock, Threads { workers, spin: options.spin }, launch);
+        let leaving = Leaving::Not(Box::pin(pending()));
+        Self { session: Session::new(hello, runs), clock, contact: None, leaving }
+    }
+
+    /// An agent that ends when `leave` resolves: it stops its run at once, and has two seconds for delivering what it
+    /// measured.
+    pub(crate) fn until(mut self, leave: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.leaving = Leaving::Not(Box::pin(leave));
+        self
     }
 
     /// What this agent says of itself.
@@ -90,6 +117,7 @@ impl Agent {
             let has_to_say = self.session.has_to_say();
             let moment = tokio::select! {
                 biased;
+                () = self.leaving.moment() => Moment::Leave,
                 _ = beats.tick() => Moment::Beat,
                 message = from.recv() => Moment::Heard(message),
                 room = to.reserve(), if has_to_say => Moment::Room(room.ok()),
@@ -103,19 +131,25 @@ impl Agent {
     }
 
     /// Attends to the run at hand while there is no connection: journals what it measures, and stops it once there has
-    /// been no contact for 60 s. Never ends; drop it when there is a connection.
-    pub async fn alone(&mut self) -> Infallible {
+    /// been no contact for 60 s. Drop it when there is a connection; by itself it ends only when the agent is to end.
+    pub async fn alone(&mut self) {
         loop {
             let orphaned = self.orphaned_at();
-            tokio::select! {
-                event = self.session.runs.next_event() => self.session.runs.hear(event),
-                () = at(orphaned) => self.session.runs.abandon(self.clock.now_ns()),
+            let moment = tokio::select! {
+                () = self.leaving.moment() => Moment::Leave,
+                event = self.session.runs.next_event() => Moment::Told(event),
+                () = at(orphaned) => Moment::Orphaned,
+            };
+            if self.meet(moment).is_some() {
+                return;
             }
         }
     }
 
+    /// Does what a moment asks for. Gives back how the connection ends if it ends by it.
     fn meet(&mut self, moment: Moment<'_>) -> Option<LinkEnd> {
         match moment {
+            Moment::Leave => self.leave(),
             Moment::Beat => {
                 if !self.session.beat() {
                     return Some(LinkEnd::Closed);
@@ -124,7 +158,9 @@ impl Agent {
             Moment::Heard(None) | Moment::Room(None) => return Some(LinkEnd::Closed),
             Moment::Heard(Some(message)) => {
                 self.contact = Some(Instant::now());
-                return self.session.hear(self.clock.now_ns(), message).map(LinkEnd::Refused);
+                if let Some(reason) = self.session.hear(self.clock.now_ns(), message) {
+                    return Some(LinkEnd::Refused(reason));
+                }
             }
             Moment::Room(Some(room)) => {
                 if let Some(message) = self.session.say(self.clock.now_ns()) {
@@ -134,7 +170,22 @@ impl Agent {
             Moment::Told(event) => self.session.runs.hear(event),
             Moment::Orphaned => self.session.runs.abandon(self.clock.now_ns()),
         }
-        None
+        self.has_left().then_some(LinkEnd::Left)
+    }
+
+    /// The first time stops the run; the second time, which is the end of its patience, there is nothing left to do.
+    fn leave(&mut self) {
+        if let Leaving::Not(_) = self.leaving {
+            self.session.runs.stop(self.clock.now_ns());
+            self.leaving = Leaving::Until(Instant::now() + LEAVING);
+        }
+    }
+
+    fn has_left(&self) -> bool {
+        match self.leaving {
+            Leaving::Not(_) => false,
+            Leaving::Until(last) => !self.session.runs.owes_windows() || Instant::now() >= last,
+        }
     }
 
     fn orphaned_at(&self) -> Option<Instant> {
@@ -142,8 +193,19 @@ impl Agent {
     }
 }
 
+impl Leaving {
+    /// Waits for what comes next: the word to leave, then the end of the time for it.
+    async fn moment(&mut self) {
+        match self {
+            Self::Not(leave) => leave.await,
+            Self::Until(last) => sleep_until(*last).await,
+        }
+    }
+}
+
 /// What a conversation waits for.
 enum Moment<'a> {
+    Leave,
     Beat,
     Heard(Option<ToAgent>),
     Room(Option<Permit<'a, FromAgent>>),

@@ -72,7 +72,8 @@ enum AttemptError {
 }
 
 /// Makes an agent and keeps it connected until `shutdown` is ready or the coordinator refuses it. Then, and also when
-/// the returned future is dropped, all sending ends.
+/// the returned future is dropped, all sending ends. After a shutdown the agent has two seconds for delivering what it
+/// measured.
 ///
 /// Connecting is tried again for ever, after waits of 100 ms to 2 s; the log says once when contact is lost and once
 /// when it is back.
@@ -113,16 +114,15 @@ async fn on_own_thread(
 fn run(
     make: impl FnOnce() -> Agent,
     mut link: Link,
-    shutdown: impl Future<Output = ()>,
+    shutdown: impl Future<Output = ()> + Send + 'static,
     done: &mut oneshot::Sender<Result<(), DialError>>,
 ) -> Result<(), DialError> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(DialError::Start)?;
     let outcome = runtime.block_on(async {
-        let mut agent = make();
+        let mut agent = make().until(shutdown);
         tokio::select! {
-            refused = link.keep(&mut agent) => Err(refused),
-            () = shutdown => Ok(()),
+            end = link.keep(&mut agent) => end,
             () = done.closed() => Ok(()),
         }
     });
@@ -152,8 +152,8 @@ struct Link {
 }
 
 impl Link {
-    /// Holds the connection, again and again, until the coordinator refuses the agent.
-    async fn keep(&mut self, agent: &mut Agent) -> DialError {
+    /// Holds the connection, again and again, until the agent has left or the coordinator refuses it.
+    async fn keep(&mut self, agent: &mut Agent) -> Result<(), DialError> {
         let mut backoff = Backoff::default();
         loop {
             let began = Instant::now();
@@ -161,14 +161,18 @@ impl Link {
             if self.reachable == Some(true) {
                 backoff.held(began.elapsed());
             }
-            if let Ok(LinkEnd::Refused(reason)) = end {
-                return DialError::Refused { coordinator: self.coordinator.clone(), reason };
+            match end {
+                Ok(LinkEnd::Left) => return Ok(()),
+                Ok(LinkEnd::Refused(reason)) => {
+                    return Err(DialError::Refused { coordinator: self.coordinator.clone(), reason });
+                }
+                Ok(LinkEnd::Closed) => self.say_lost(None),
+                Err(error) => self.say_lost(Some(error)),
             }
-            self.say_lost(end.err());
             let wait = backoff.next(rand::random());
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
-                never = agent.alone() => match never {},
+                () = agent.alone() => return Ok(()),
             }
         }
     }
@@ -177,7 +181,7 @@ impl Link {
     async fn attempt(&mut self, agent: &mut Agent) -> Result<LinkEnd, AttemptError> {
         let channel = tokio::select! {
             channel = self.endpoint.connect() => channel.map_err(AttemptError::Connect)?,
-            never = agent.alone() => match never {},
+            () = agent.alone() => return Ok(LinkEnd::Left),
         };
         let (to, outgoing) = mpsc::channel(OUTGOING);
         let (incoming, from) = mpsc::channel(INCOMING);
@@ -188,9 +192,8 @@ impl Link {
             end = &mut conversation => Ok(end),
             pumped = &mut pump => match (conversation.await, pumped) {
                 // What came before the break has been heard by now; a refusal explains it.
-                (LinkEnd::Refused(reason), _) => Ok(LinkEnd::Refused(reason)),
-                (LinkEnd::Closed, Ok(())) => Ok(LinkEnd::Closed),
                 (LinkEnd::Closed, Err(error)) => Err(error),
+                (end, _) => Ok(end),
             },
         }
     }

@@ -141,6 +141,11 @@ impl Journal {
         self.runs.iter().any(RunJournal::has_next)
     }
 
+    /// True if all that was measured is acknowledged.
+    pub(crate) fn is_delivered(&self) -> bool {
+        self.runs.iter().all(|journal| journal.sent.is_empty() && journal.waiting.is_empty())
+    }
+
     /// Forgets the windows of a run up to this number.
     pub(crate) fn acknowledge(&mut self, run: &RunId, sequence: u64) {
         if let Some(journal) = self.find(run) {

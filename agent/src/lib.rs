@@ -18,6 +18,7 @@ mod session;
 
 pub use agent::{Agent, AgentOptions, LinkEnd};
 pub use dial::{DialError, DialOptions, dial};
+pub use volley_engine::Spin;
 
 #[cfg(test)]
 mod testing;

@@ -47,7 +47,7 @@ pub(crate) enum Stage {
         start_ns: u64,
         /// The furthest lease, in run time.
         lease_until_ns: u64,
-        /// It was stopped since the coordinator could not be reached.
+        /// It was stopped by this agent: the coordinator could not be reached, or the agent is about to end.
         abandoned: bool,
     },
     /// The engine has said its last word.
@@ -186,7 +186,11 @@ impl Run {
         }
     }
 
-    /// Stops since nobody is there to say what to do. Gives back whether there is something to deliver later.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running { .. })
+    }
+
+    /// Stops without an order to. Gives back whether there is something to deliver later.
     pub(crate) fn abandon(&mut self, now_ns: u64) -> bool {
         let Stage::Running { start_ns, abandoned, .. } = &mut self.stage else { return false };
         *abandoned = true;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use volley_engine::{Clock, Event, Setup};
+use volley_engine::{Clock, Event, Setup, Spin};
 use volley_plan::Plan;
 use volley_plan::link::{FromAgent, Lease, Order, Progress, Report, RunId, Share};
 
@@ -20,10 +20,19 @@ struct Past {
     taken: u64,
 }
 
+/// The threads that each engine is to have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threads {
+    /// How many, at least 1.
+    pub(crate) workers: usize,
+    /// Whether those that have nothing to do spin before they sleep.
+    pub(crate) spin: Spin,
+}
+
 /// All runs of this agent.
 pub(crate) struct Runs {
     clock: Clock,
-    workers: usize,
+    threads: Threads,
     launch: Launch,
     at_hand: Option<Run>,
     past: VecDeque<Past>,
@@ -31,8 +40,8 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    pub(crate) fn new(clock: Clock, workers: usize, launch: Launch) -> Self {
-        Self { clock, workers, launch, at_hand: None, past: VecDeque::new(), journal: Journal::default() }
+    pub(crate) fn new(clock: Clock, threads: Threads, launch: Launch) -> Self {
+        Self { clock, threads, launch, at_hand: None, past: VecDeque::new(), journal: Journal::default() }
     }
 
     /// Takes an order if it is the next of its run; says whether it was. One that came before is a repeat; one too far
@@ -86,8 +95,8 @@ impl Runs {
     }
 
     fn launch_engine(&self, plan: Plan, share: Share, seed: u64) -> Launched {
-        let setup = Setup { plan: Arc::new(plan), share, workers: self.workers, seed, clock: self.clock };
-        (self.launch)(setup)
+        let Threads { workers, spin } = self.threads;
+        (self.launch)(Setup { plan: Arc::new(plan), share, workers, seed, clock: self.clock, spin })
     }
 
     /// Ends the run at hand for another one. What it measured stays in the journal.
@@ -164,6 +173,18 @@ impl Runs {
         if !run.abandon(now_ns) {
             self.drop_at_hand();
         }
+    }
+
+    /// Stops the run at hand, since the agent is about to end. What was measured is then to be delivered.
+    pub(crate) fn stop(&mut self, now_ns: u64) {
+        if let Some(run) = &mut self.at_hand {
+            run.abandon(now_ns);
+        }
+    }
+
+    /// True while something was measured, or is still being measured, that the coordinator may not have.
+    pub(crate) fn owes_windows(&self) -> bool {
+        self.at_hand.as_ref().is_some_and(Run::is_running) || !self.journal.is_delivered()
     }
 
     pub(crate) fn reconnected(&mut self) {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use volley_stats::{Part, Row, RowKey, SealedRow, Second, StepId, Window};
+use volley_stats::{Health, Part, Row, RowKey, SealedRow, Second, StepId, Window};
 
-/// Most seconds that a window keeps the scalars of; the oldest are folded into later ones.
+/// Most seconds that a window keeps the scalars of, and the health; the oldest are folded into later ones.
 const MAX_SECONDS: usize = 3_600;
 
 /// A window whose histograms are bytes.
@@ -13,6 +13,7 @@ const MAX_SECONDS: usize = 3_600;
 pub(crate) struct SealedWindow {
     rows: BTreeMap<RowKey, SealedRow>,
     seconds: BTreeMap<u32, Second>,
+    health: BTreeMap<u32, Health>,
     watermark_s: u32,
     latest_ns: u64,
 }
@@ -22,6 +23,7 @@ impl SealedWindow {
         Self {
             rows: window.rows.iter().map(|(key, row)| (*key, row.seal())).collect(),
             seconds: window.seconds.clone(),
+            health: window.health.clone(),
             watermark_s: window.watermark_s,
             latest_ns: window.latest_ns,
         }
@@ -32,6 +34,7 @@ impl SealedWindow {
         Window {
             rows: self.rows.iter().map(|(key, row)| (*key, open(row))).collect(),
             seconds: self.seconds.clone(),
+            health: self.health.clone(),
             watermark_s: self.watermark_s,
             latest_ns: self.latest_ns,
         }
@@ -48,92 +51,39 @@ impl SealedWindow {
         }
         Self {
             rows: merged.into_values().map(|(key, row)| (key, row.seal())).collect(),
-            seconds: merged_seconds(&self.seconds, &later.seconds),
+            seconds: by_second(&self.seconds, &later.seconds, Second::merge, |oldest| Second {
+                // Users and connections are of a moment, so they go.
+                iterations: oldest.iterations,
+                warmup: oldest.warmup,
+                ..Second::default()
+            }),
+            health: by_second(&self.health, &later.health, Health::merge, |oldest| *oldest),
             watermark_s: self.watermark_s.max(later.watermark_s),
             latest_ns: self.latest_ns.max(later.latest_ns),
         }
     }
 }
 
-fn merged_seconds(one: &BTreeMap<u32, Second>, other: &BTreeMap<u32, Second>) -> BTreeMap<u32, Second> {
+/// What is told of each second by either. Where those are too many, the oldest is added to the one after it, as far as
+/// `lasting` says.
+fn by_second<T: Copy + Default>(
+    one: &BTreeMap<u32, T>,
+    other: &BTreeMap<u32, T>,
+    add: fn(&mut T, &T),
+    lasting: fn(&T) -> T,
+) -> BTreeMap<u32, T> {
     let mut merged = one.clone();
-    for (second, scalars) in other {
-        merged.entry(*second).or_default().merge(scalars);
+    for (second, told) in other {
+        add(merged.entry(*second).or_default(), told);
     }
     while merged.len() > MAX_SECONDS {
-        fold_oldest(&mut merged);
+        let oldest = merged.pop_first();
+        if let (Some((_, oldest)), Some(mut next)) = (oldest, merged.first_entry()) {
+            add(next.get_mut(), &lasting(&oldest));
+        }
     }
     merged
 }
 
-/// Adds the oldest second's iterations to the next one's. Users and connections are of a moment, so they go.
-fn fold_oldest(seconds: &mut BTreeMap<u32, Second>) {
-    let oldest = seconds.pop_first();
-    if let (Some((_, oldest)), Some(mut next)) = (oldest, seconds.first_entry()) {
-        next.get_mut().merge(&Second { iterations: oldest.iterations, ..Second::default() });
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-    use volley_stats::Series;
-
-    use super::*;
-    use crate::testing::window;
-
-    /// Latencies of every size, those beyond a histogram's bounds included.
-    fn latencies() -> impl Strategy<Value = Vec<u64>> {
-        vec(
-            prop_oneof![0u64..40, 1_000u64..10_000_000_000, 59_900_000_000u64..60_100_000_000, any::<u64>()],
-            0..6,
-        )
-    }
-
-    proptest! {
-        #[test]
-        fn merging_keeps_totals_and_what_is_sealed_opens(all in vec((0u32..90, latencies()), 1..8)) {
-            let windows: Vec<Window> = all.iter().map(|(second, latencies)| window(*second, latencies)).collect();
-            let sealed = windows.iter().map(SealedWindow::of).reduce(|sum, next| sum.coarser(&next));
-            let coarse = sealed.expect("there is one at least").open();
-            let (mut fine, mut merged) = (Series::default(), Series::default());
-            for window in &windows {
-                fine.add(window).expect("a good window");
-            }
-            merged.add(&coarse).expect("a good window");
-            prop_assert_eq!(fine.whole(), merged.whole());
-            prop_assert_eq!(fine.iterations(), merged.iterations());
-            for row in coarse.rows.values() {
-                prop_assert_eq!(row.latency.count(), row.counters.ok);
-            }
-        }
-    }
-
-    #[test]
-    fn a_window_opens_as_it_was_sealed() {
-        let window = window(7, &[1_000, 2_000_000]);
-        assert_eq!(SealedWindow::of(&window).open(), window);
-    }
-
-    #[test]
-    fn a_coarser_window_spans_both_and_keeps_the_later_watermark() {
-        let (one, two) = (window(3, &[1_000]), window(9, &[5_000, 7_000]));
-        let coarse = SealedWindow::of(&one).coarser(&SealedWindow::of(&two)).open();
-        let keys: Vec<RowKey> = coarse.rows.keys().copied().collect();
-        assert_eq!(keys, [RowKey { from_s: 3, to_s: 10, step: 0, part: Part::Measured }]);
-        assert_eq!(coarse.rows[&keys[0]].counters.ok, 3);
-        assert_eq!(coarse.rows[&keys[0]].latency.max_ns(), Some(7_000));
-        assert_eq!((coarse.watermark_s, coarse.latest_ns), (two.watermark_s, two.latest_ns));
-        assert_eq!(coarse.seconds.keys().copied().collect::<Vec<_>>(), [3, 9]);
-    }
-
-    #[test]
-    fn seconds_are_bounded_and_iterations_kept() {
-        let sealed = |second| SealedWindow::of(&window(second, &[1]));
-        let most = u32::try_from(MAX_SECONDS).expect("a few thousand");
-        let all = (1..most + 100).fold(sealed(0), |sum, second| sum.coarser(&sealed(second))).open();
-        assert_eq!(all.seconds.len(), MAX_SECONDS);
-        assert_eq!(all.iterations().started, u64::from(most + 100));
-    }
-}
+mod tests;

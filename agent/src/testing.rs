@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use volley_engine::{Clock, Command, Event, Setup};
-use volley_plan::link::{Order, RunId, Share};
-use volley_stats::{Iterations, Row, RowKey, SECOND_NS, Second, Window};
+use volley_engine::{Clock, Command, Event, Setup, Spin};
+use volley_plan::link::{Order, RunId, Share, UserShare};
+use volley_stats::{Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
 
 use crate::agent::{Agent, AgentOptions};
 use crate::run::{Launch, Launched, Loops};
-use crate::runs::Runs;
+use crate::runs::{Runs, Threads};
 
 pub(crate) fn run_id(name: &str) -> RunId {
     RunId::new(name).expect("the test gives a run's name")
@@ -18,30 +18,58 @@ pub(crate) fn run_id(name: &str) -> RunId {
 
 /// A window of requests with these latencies, all in one second.
 pub(crate) fn window(second: u32, latencies_ns: &[u64]) -> Window {
-    let mut row = Row::default();
+    window_of(second, Part::Measured, latencies_ns)
+}
+
+/// The same of either part: requests that were ok, one that was cut off, what is timed of them, and the agent's health.
+pub(crate) fn window_of(second: u32, part: Part, latencies_ns: &[u64]) -> Window {
+    let (mut row, mut timing) = (Row::default(), Row::default());
     for &ns in latencies_ns {
         row.counters.started += 1;
         row.counters.ok += 1;
         row.counters.statuses.count(200);
         row.latency.record(ns);
+        row.service_time.record(ns / 2);
+        timing.timing.record(Timed::Lag, ns / 2);
+        timing.timing.record(Timed::Receive, ns / 4);
     }
+    row.counters.started += 1;
+    row.counters.cancelled += 1;
+    row.cancelled_age.record(1_000);
     let done = latencies_ns.len() as u64;
-    let iterations = Iterations { started: done, finished: done, missed: 0 };
-    let scalars = Second { iterations, users: 1, in_flight: 0, connections: 1 };
+    let iterations = Iterations { started: done + 1, finished: done + 1, missed: 0 };
+    let (iterations, warmup) = match part {
+        Part::Warmup => (Iterations::default(), iterations),
+        Part::Measured => (iterations, Iterations::default()),
+    };
+    let lag_max_ns = latencies_ns.iter().max().map_or(0, |ns| ns / 2);
+    let health = Health { span_ns: SECOND_NS, cpu_ns: 1_000, lag_max_ns, ..Health::default() };
     Window {
-        rows: BTreeMap::from([(RowKey::second(second, 0), row)]),
-        seconds: BTreeMap::from([(second, scalars)]),
+        rows: BTreeMap::from([
+            (RowKey { part, ..RowKey::second(second, 0) }, row),
+            (RowKey::all_steps(second, part), timing),
+        ]),
+        seconds: BTreeMap::from([(
+            second,
+            Second { iterations, warmup, users: 1, in_flight: 0, connections: 1 },
+        )]),
+        health: BTreeMap::from([(second, health)]),
         watermark_s: second + 1,
         latest_ns: u64::from(second + 1) * SECOND_NS - 1,
     }
+}
+
+/// All users of a plan that has one.
+pub(crate) fn only_user() -> Share {
+    Share::Users(UserShare { users: 1, first_user: 0, every: 1 })
 }
 
 /// An order to prepare a plan of ten requests, as a coordinator sends it.
 pub(crate) fn prepare() -> Order {
     let plan =
         volley_plan::parse("target: http://127.0.0.1:9/\nusers: 1\nrequests: 10\n").expect("a good plan");
-    let share = Share { users: 1, first_user: 0 };
-    Order::Prepare { plan: plan.canonical_json(), hash: plan.hash().to_string(), share, seed: 42 }
+    let hash = plan.hash().to_string();
+    Order::Prepare { plan: plan.canonical_json(), hash, share: only_user(), seed: 42 }
 }
 
 /// One engine that was launched.
@@ -95,11 +123,11 @@ impl Engines {
     }
 
     pub(crate) fn runs(&self) -> Runs {
-        Runs::new(Clock::start(), 3, self.launch())
+        Runs::new(Clock::start(), Threads { workers: 3, spin: Spin::On }, self.launch())
     }
 
     pub(crate) fn agent(&self) -> Agent {
-        let options = AgentOptions { name: Some("tester".to_owned()), workers: Some(3) };
+        let options = AgentOptions { name: Some("tester".to_owned()), workers: Some(3), spin: Spin::On };
         Agent::with_launch(options, self.launch())
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::Context as _;
 use clap::Args;
 use tokio::runtime::Builder;
-use volley_agent::{AgentOptions, DialError, DialOptions, dial};
+use volley_agent::{AgentOptions, DialError, DialOptions, Spin, dial};
 
 use crate::exit::{Exit, Failure, OrExit as _};
 use crate::output;
@@ -23,6 +23,9 @@ pub(crate) struct Options {
     /// Worker threads [default: one a core]
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
+    /// Whether to keep a processor awake while few requests are in flight: auto, on or off
+    #[arg(long, value_name = "WHEN", default_value_t)]
+    spin: Spin,
 }
 
 /// Works until a signal comes, or the coordinator refuses this agent.
@@ -33,9 +36,9 @@ pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
 
 async fn work(options: Options) -> Result<Exit, Failure> {
     let mut signals = Signals::catch()?;
-    let Options { coordinator, name, workers } = options;
+    let Options { coordinator, name, workers, spin } = options;
     output::say(&format!("agent of the coordinator at {coordinator}"));
-    let agent = AgentOptions { name, workers: workers.map(NonZeroUsize::get) };
+    let agent = AgentOptions { name, workers: workers.map(NonZeroUsize::get), spin };
     let ended = dial(DialOptions { coordinator, agent }, async move { signals.next().await }).await;
     match ended {
         Ok(()) => Ok(Exit::Passed),

@@ -82,7 +82,13 @@ fn block(document: &RunDocument, columns: usize) -> Vec<String> {
             milliseconds(all.p99),
             milliseconds(all.max)
         ),
-        format!("requests  {} ok, {} failed, {}", count(whole.ok), count(whole.failed), asked(document)),
+        format!(
+            "requests  {} ok, {} failed{}, {}",
+            count(whole.ok),
+            count(whole.failed),
+            missed(document),
+            asked(document)
+        ),
     ];
     lines.into_iter().map(|line| line.chars().take(columns.saturating_sub(1)).collect()).collect()
 }
@@ -91,11 +97,12 @@ fn line(document: &RunDocument) -> String {
     let progress = &document.progress;
     let (whole, last5) = (&progress.whole, &progress.last5);
     format!(
-        "{}: {}, {} ok, {} failed, {}, p50 {}, p99 {}",
+        "{}: {}, {} ok, {} failed{}, {}, p50 {}, p99 {}",
         progress.state,
         time(document),
         count(whole.ok),
         count(whole.failed),
+        missed(document),
         rate(last5.rate),
         milliseconds(last5.latency_ms.p50),
         milliseconds(last5.latency_ms.p99)
@@ -103,11 +110,18 @@ fn line(document: &RunDocument) -> String {
 }
 
 fn time(document: &RunDocument) -> String {
-    let elapsed = seconds(document.progress.elapsed_s);
-    document
-        .progress
-        .planned_s
-        .map_or_else(|| elapsed.clone(), |planned| format!("{elapsed} of {}", seconds(planned)))
+    let progress = &document.progress;
+    if progress.run_s < progress.warmup_s {
+        return format!("warm-up {} of {}", seconds(progress.run_s), seconds(progress.warmup_s));
+    }
+    let elapsed = seconds(progress.elapsed_s);
+    progress.planned_s.map_or_else(|| elapsed.clone(), |planned| format!("{elapsed} of {}", seconds(planned)))
+}
+
+/// What is not as wished, where there is any: `, 5 missed`.
+fn missed(document: &RunDocument) -> String {
+    let missed = document.progress.whole.missed;
+    if missed > 0 { format!(", {} missed", count(missed)) } else { String::new() }
 }
 
 fn agents(document: &RunDocument) -> String {

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use volley_plan::{Plan, QuickPlan};
+use volley_agent::Spin;
+use volley_plan::{Model, Plan, QuickPlan};
 
 use crate::exit::{Exit, Failure, OrExit as _};
+use crate::run::EngineOptions;
 use crate::{output, run};
 
 /// The flags.
@@ -16,15 +18,28 @@ use crate::{output, run};
 pub(crate) struct Options {
     /// The URL to load
     url: Option<String>,
-    /// Connections; each sends its next request once it has its answer [default: 50]
+    /// Connections. Without a rate each sends its next request once it has its answer [default: 50]; with one it is the
+    /// most that are open, and requests wait for one
     #[arg(short, value_name = "N")]
     connections: Option<NonZeroU64>,
+    /// Requests a second in all, sent when they are due whether or not answers come; also as 90/m or 5000/h
+    #[arg(short = 'q', long, value_name = "RATE")]
+    rate: Option<String>,
     /// Requests to send, exactly
     #[arg(short = 'n', value_name = "N")]
     requests: Option<NonZeroU64>,
     /// How long to send; requests in flight at its end are cut off and counted so [default: 10s without -n]
     #[arg(short = 'z', value_name = "DURATION")]
     duration: Option<String>,
+    /// How long to send before measuring begins; its requests are counted apart
+    #[arg(long, value_name = "DURATION")]
+    warmup: Option<String>,
+    /// How requests of a rate follow each other: uniform or poisson [default: uniform]
+    #[arg(long, value_name = "KIND", requires = "rate")]
+    arrivals: Option<String>,
+    /// Requests of a rate that may be in flight; those that are due beyond are missed [default: by rate and time-out]
+    #[arg(long, value_name = "N", requires = "rate")]
+    max_in_flight: Option<NonZeroU64>,
     /// The request method
     #[arg(short, visible_short_alias = 'X', value_name = "METHOD")]
     method: Option<String>,
@@ -49,6 +64,9 @@ pub(crate) struct Options {
     /// Worker threads [default: one a core]
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
+    /// Whether to keep a processor awake while few requests are in flight: auto, on or off
+    #[arg(long, value_name = "WHEN", default_value_t)]
+    spin: Spin,
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,
@@ -56,11 +74,14 @@ pub(crate) struct Options {
 
 /// Runs it in this process.
 pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
-    let (workers, json) = (options.workers, options.json);
+    let (engine, json) = (EngineOptions { workers: options.workers, spin: options.spin }, options.json);
     let plan = plan(options)?;
-    let load = plan.load_in_words();
-    output::say(&format!("{load}, at {}: each user sends again once it has its answer", plan.target));
-    run::in_this_process(plan, workers, json)
+    let model = match plan.load.model {
+        Model::Closed(_) => "each user sends again once it has its answer",
+        Model::Open(_) => "requests are sent when they are due, and latency counts from then",
+    };
+    output::say(&format!("{}, at {}: {model}", plan.load_in_words(), plan.url()));
+    run::in_this_process(plan, engine, json)
 }
 
 fn plan(options: Options) -> Result<Plan, Failure> {
@@ -71,25 +92,31 @@ fn plan(options: Options) -> Result<Plan, Failure> {
         None => options.body,
     };
     let content_type = options.content_type.map(|kind| format!("content-type: {kind}"));
+    let connections = options.connections.map(NonZeroU64::get);
     let quick = QuickPlan {
         url,
-        users: options.connections.map(NonZeroU64::get),
+        users: connections.filter(|_| options.rate.is_none()),
+        connections: connections.filter(|_| options.rate.is_some()),
+        rate: options.rate.map(|rate| with_unit(rate, "/s")),
+        warmup: options.warmup.map(|text| with_unit(text, "s")),
+        arrivals: options.arrivals,
+        max_in_flight: options.max_in_flight.map(NonZeroU64::get),
         requests: options.requests.map(NonZeroU64::get),
-        duration: options.duration.map(with_unit),
+        duration: options.duration.map(|text| with_unit(text, "s")),
         method: options.method,
         headers: options.headers.into_iter().chain(content_type).collect(),
         body,
         keep_alive: options.no_keep_alive.then_some(false),
-        timeout: options.timeout.map(with_unit),
-        drain: None,
+        timeout: options.timeout.map(|text| with_unit(text, "s")),
+        ..QuickPlan::default()
     };
     quick.into_plan().map_err(|faults| Failure::new(Exit::Usage, faults.to_string()))
 }
 
-/// hey takes `-t 20` as seconds, and so do people's scripts.
-fn with_unit(duration: String) -> String {
-    let bare = !duration.is_empty() && duration.bytes().all(|byte| byte.is_ascii_digit());
-    if bare { duration + "s" } else { duration }
+/// hey takes `-t 20` as seconds and oha `-q 100` as requests a second, and so do people's scripts.
+fn with_unit(text: String, unit: &str) -> String {
+    let bare = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if bare { text + unit } else { text }
 }
 
 fn text(file: &PathBuf) -> Result<String, Failure> {

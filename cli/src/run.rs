@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
+use volley_agent::Spin;
 use volley_coordinator::RunDocument;
 use volley_plan::{Plan, Verdict};
 
@@ -33,9 +34,21 @@ pub(crate) struct Options {
     /// Worker threads, in a run of this process [default: one a core]
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
+    /// Whether to keep a processor awake while few requests are in flight, in a run of this process: auto, on or off
+    #[arg(long, value_name = "WHEN")]
+    spin: Option<Spin>,
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// How this process sends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EngineOptions {
+    /// Worker threads; one a core where it isn't given.
+    pub(crate) workers: Option<NonZeroUsize>,
+    /// Whether idle workers spin before they sleep.
+    pub(crate) spin: Spin,
 }
 
 /// Runs it.
@@ -44,9 +57,13 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
     let plan = plan::parse(&options.plan, &text)?;
     // An empty variable is what scripts have that set it for no run.
     match options.coordinator.as_deref().filter(|url| !url.is_empty()) {
-        None => in_this_process(plan, options.workers, options.json),
-        Some(_) if options.workers.is_some() => {
-            let sentence = "--workers is for a run in this process; on a coordinator each agent has its own";
+        None => {
+            let engine = EngineOptions { workers: options.workers, spin: options.spin.unwrap_or_default() };
+            in_this_process(plan, engine, options.json)
+        }
+        Some(_) if options.workers.is_some() || options.spin.is_some() => {
+            let sentence =
+                "--workers and --spin are for a run in this process; on a coordinator each agent has its own";
             Err(Failure::new(Exit::Usage, sentence))
         }
         Some(url) => {
@@ -60,10 +77,10 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
 /// between them.
 pub(crate) fn in_this_process(
     plan: Plan,
-    workers: Option<NonZeroUsize>,
+    engine: EngineOptions,
     json: bool,
 ) -> Result<Exit, Failure> {
-    runtime()?.block_on(play(Local::new(plan, workers), json))
+    runtime()?.block_on(play(Local::new(plan, engine), json))
 }
 
 fn runtime() -> anyhow::Result<Runtime> {

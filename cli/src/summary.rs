@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use volley_coordinator::RunDocument;
-use volley_coordinator::document::Whole;
+use volley_coordinator::document::{Percentiles, PhaseTotals, Whole};
 use volley_plan::Verdict;
 use volley_stats::ErrorKind;
 
@@ -24,9 +24,14 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
     for line in lost(document) {
         row(&mut text, "", &line);
     }
+    if let Some(warmup) = &progress.warmup {
+        let of = (count(warmup.started), count(warmup.ok), count(warmup.failed), seconds(progress.warmup_s));
+        row(&mut text, "warm-up", &format!("{} started, {} ok, {} failed in {}, kept apart", of.0, of.1, of.2, of.3));
+    }
     row(&mut text, "error rate", &percent(whole.error_rate));
     row(&mut text, "rate", &format!("{} over {}", rate(whole.rate), seconds(progress.elapsed_s)));
     latency(&mut text, whole);
+    list(&mut text, "phases", phases(&progress.phases));
     list(
         &mut text,
         "statuses",
@@ -42,6 +47,7 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
     if let Some(cpu) = cpu {
         row(&mut text, "CPU", &processor(cpu));
     }
+    list(&mut text, "generator", progress.health_notes.iter().cloned());
     list(&mut text, "faults", progress.account_faults.iter().cloned());
     text
 }
@@ -92,9 +98,10 @@ fn requests(whole: &Whole) -> String {
 fn lost(document: &RunDocument) -> Vec<String> {
     let whole = &document.progress.whole;
     let mut lines = Vec::new();
-    if whole.missed > 0 || whole.unknown > 0 || document.progress.incomplete {
-        let (missed, unknown) = (count(whole.missed), count(whole.unknown));
-        lines.push(format!("{missed} missed (sent by nobody), {unknown} unknown (granted to a lost agent)"));
+    if whole.missed > 0 || whole.unknown != Some(0) || document.progress.incomplete {
+        let unknown = whole.unknown.map_or_else(|| "an unknown number".to_owned(), |n| format!("{} unknown", count(n)));
+        let missed = count(whole.missed);
+        lines.push(format!("{missed} missed (sent by nobody), {unknown} (permitted to a lost agent)"));
     }
     if whole.resent > 0 {
         lines.push(format!("{} sent again after an idle connection had been closed", count(whole.resent)));
@@ -106,17 +113,35 @@ fn lost(document: &RunDocument) -> Vec<String> {
     lines
 }
 
+/// Latency, and beside it the service time where the two differ.
 fn latency(text: &mut String, whole: &Whole) {
-    let latency = &whole.latency_ms;
-    let of = [
-        ("p50", latency.p50),
-        ("p90", latency.p90),
-        ("p95", latency.p95),
-        ("p99", latency.p99),
-        ("p99.9", latency.p99_9),
-        ("max", latency.max),
-    ];
-    list(text, "latency", of.into_iter().map(|(name, ms)| format!("{name:<6}{:>10}", milliseconds(ms))));
+    let both = by_percentile(&whole.latency_ms).into_iter().zip(by_percentile(&whole.service_ms));
+    let has_service = whole.service_ms.max.is_some();
+    list(
+        text,
+        "latency",
+        both.map(|((name, latency), (_, service))| {
+            let latency = format!("{name:<6}{:>10}", milliseconds(latency));
+            if has_service { format!("{latency}   service time {:>10}", milliseconds(service)) } else { latency }
+        }),
+    );
+    if let Some(age) = whole.cancelled_age_ms.max {
+        row(text, "cut off", &format!("{} cancelled, up to {} old", count(whole.cancelled), milliseconds(Some(age))));
+    }
+}
+
+fn by_percentile(of: &Percentiles) -> [(&'static str, Option<f64>); 6] {
+    [("p50", of.p50), ("p90", of.p90), ("p95", of.p95), ("p99", of.p99), ("p99.9", of.p99_9), ("max", of.max)]
+}
+
+/// Lag and phases: the median, the 99th percentile and the longest of each.
+fn phases(phases: &[PhaseTotals]) -> impl Iterator<Item = String> {
+    phases.iter().map(|phase| {
+        let of = &phase.latency_ms;
+        let name = phase.name.replace('_', " ");
+        let (p50, p99, max) = (milliseconds(of.p50), milliseconds(of.p99), milliseconds(of.max));
+        format!("{name:<12}p50 {p50:>10}   p99 {p99:>10}   max {max:>10}")
+    })
 }
 
 fn words(kind: &str) -> String {

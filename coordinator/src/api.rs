@@ -3,6 +3,7 @@
 //! Errors are problem details ([`problem`]); nothing changes by GET; who may ask at all is decided in [`guard`].
 
 mod guard;
+mod health;
 mod ops;
 mod problem;
 mod runs;
@@ -23,9 +24,6 @@ use crate::pages::PageError;
 
 pub(crate) use problem::{Problem, RunPath};
 
-/// Most event streams that are read at the same time.
-const MAX_STREAMS: usize = 256;
-
 /// What handlers are given.
 #[derive(Clone)]
 pub(crate) struct AppState {
@@ -36,8 +34,9 @@ pub(crate) struct AppState {
 }
 
 impl AppState {
-    pub(crate) fn new(coordinator: Coordinator, closing: watch::Receiver<bool>) -> Self {
-        Self { coordinator, closing, streams: Arc::new(Semaphore::new(MAX_STREAMS)) }
+    /// `streams` is how many event streams may be read at the same time.
+    pub(crate) fn new(coordinator: Coordinator, closing: watch::Receiver<bool>, streams: usize) -> Self {
+        Self { coordinator, closing, streams: Arc::new(Semaphore::new(streams)) }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -59,6 +58,7 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/runs/{id}", get(runs::show))
         .route("/runs/{id}/stop", post(runs::stop))
         .route("/runs/{id}/stream", get(stream::stream))
+        .route("/runs/{id}/health", get(health::show))
         .route("/agents", get(ops::agents))
         .merge(ops());
     Router::new().nest("/api/v1", v1).merge(ops())

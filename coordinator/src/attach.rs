@@ -100,6 +100,13 @@ async fn converse(
     }
 }
 
+/// Notes a sign of life. One of an agent that had been silent is news to those that look for agents.
+fn heard(shared: &Shared, agent: Incarnation) {
+    if shared.fleet(|fleet, now_ns| fleet.heard(agent, now_ns)) {
+        shared.fleet_changed();
+    }
+}
+
 async fn pinged(
     shared: &Shared,
     agent: Incarnation,
@@ -107,8 +114,8 @@ async fn pinged(
     round_trip: Option<RoundTrip>,
     progress: Option<Progress>,
 ) {
+    heard(shared, agent);
     let (received_ns, at_work) = shared.fleet(|fleet, now_ns| {
-        fleet.heard(agent, now_ns);
         fleet.pinged(agent, sent_ns, now_ns, round_trip);
         (now_ns, fleet.run_of(agent))
     });
@@ -117,7 +124,8 @@ async fn pinged(
     let unaware = |run| Progress { run, acknowledged: 0 };
     let Some(Progress { run, acknowledged }) = progress.or_else(|| at_work.map(unaware)) else {
         shared.pong(agent, pong, None);
-        return shared.offer();
+        // It joined with an offer, but a run that it was offered to then may not have taken it.
+        return shared.offer_if_wanted();
     };
     let input = Input::Pinged { agent, acknowledged, pong };
     if shared.hand_over(&run, input).await.is_err() {
@@ -130,7 +138,7 @@ async fn pinged(
 }
 
 async fn reported(shared: &Shared, agent: Incarnation, run: &RunId, report: Report) {
-    shared.fleet(|fleet, now_ns| fleet.heard(agent, now_ns));
+    heard(shared, agent);
     if shared.hand_over(run, Input::Reported { agent, report }).await.is_err() {
         tracing::debug!(%agent, %run, "report on an unknown run left out");
     }

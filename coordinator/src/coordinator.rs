@@ -224,9 +224,14 @@ impl Shared {
         self.fleet_changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Offers idle agents to the runs that wait for some, and tells those that look for them.
+    /// Tells those that look for agents of a change, and offers idle ones to the runs that wait for some.
     pub(crate) fn offer(&self) {
         self.fleet_changed();
+        self.offer_if_wanted();
+    }
+
+    /// Offers idle agents to the runs that wait for some, which mostly are none.
+    pub(crate) fn offer_if_wanted(&self) {
         let waiting: Vec<_> = {
             let runs = lock(&self.runs);
             runs.waiting.iter().filter_map(|id| runs.by_id.get(id).cloned()).collect()

@@ -2,24 +2,33 @@
 //! command line prints its summary from, local and remote alike.
 //!
 //! Durations are seconds or milliseconds, as the name's end says; times are RFC 3339 in UTC. A number that isn't there
-//! is `null`, never NaN or infinite. Percentiles are of ok requests, over all agents' merged histograms.
+//! is `null`, never NaN or infinite. Percentiles are of ok requests, over all agents' merged histograms. Totals are of the
+//! measured part; what the warm-up counted stands apart.
 
 use serde::{Deserialize, Serialize};
+use volley_plan::health::HealthSum;
 use volley_plan::link::{Incarnation, RunId};
 use volley_plan::{Accounts, Verdict};
 
+mod agents;
 mod build;
 mod closed;
 mod sentence;
+mod totals;
 
 /// Parts that the document shares with the event stream: the same words for the same things.
-pub use volley_web::stream::{ErrorCount, LogLine, Percentiles, Recent, StatusCount, StepTotals};
+pub use volley_web::stream::{
+    ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, StatusCount, StepTotals, WarmupTotals,
+};
 
-pub(crate) use build::{Facts, elapsed_s, latency_ms, progress};
+pub(crate) use build::{Facts, progress, run_s};
 pub(crate) use closed::{AgentRemains, Remains, closed};
+pub(crate) use totals::{latency_ms, ns_to_ms, ns_to_s};
 
 /// The version of the document's form; it goes up when a reader of the old form would misread the new one.
-pub const DOCUMENT_VERSION: u32 = 1;
+///
+/// In version 1 an agent's incarnation was a number, and what nobody can know was 0 where it is `null` now.
+pub const DOCUMENT_VERSION: u32 = 2;
 
 /// Everything about one run but its seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,15 +78,32 @@ pub struct Progress {
     pub incomplete: bool,
     /// All of it in a sentence.
     pub sentence: String,
-    /// The length of the measured part, so far or in all: from the start to the stop of the load (a timed run), or to
-    /// the last completion (a counted one). The drain is not part of it.
+    /// The length of the measured part, so far or in all: from the end of the warm-up to the stop of the load (a timed
+    /// run), or to the last completion (a counted one). The drain is not part of it.
     pub elapsed_s: f64,
-    /// The plan's duration, where it has one.
+    /// The planned length of the measured part, where the plan says it.
     pub planned_s: Option<f64>,
-    /// The plan's number of requests, where it has one.
+    /// Run time so far, or at the end of the load: the warm-up and the measured part.
+    #[serde(default)]
+    pub run_s: f64,
+    /// The length of the warm-up, which comes first; 0 where there is none.
+    #[serde(default)]
+    pub warmup_s: f64,
+    /// Run time at which the load stopped; `null` before.
+    #[serde(default)]
+    pub stop_s: Option<f64>,
+    /// The plan's number of iterations, where it has one: the one that it names, or those that its rates make due (until
+    /// the end, once the run is over).
     pub planned_requests: Option<u64>,
-    /// From the start.
+    /// The measured part.
     pub whole: Whole,
+    /// What the warm-up counted, which is in no total; `null` where there is none.
+    #[serde(default)]
+    pub warmup: Option<WarmupTotals>,
+    /// How late iterations were taken up, and the phases of requests: those in which anything was measured, in the order
+    /// in which a request goes through them.
+    #[serde(default)]
+    pub phases: Vec<PhaseTotals>,
     /// The latest five complete seconds.
     pub last5: Recent,
     /// By step, in the plan's order.
@@ -88,6 +114,9 @@ pub struct Progress {
     pub statuses: Vec<StatusCount>,
     /// By agent.
     pub agents: Vec<AgentDocument>,
+    /// What is to be known of the agents' own health, in sentences; empty while all is fine.
+    #[serde(default)]
+    pub health_notes: Vec<String>,
     /// Planned = started + missed + unknown, and what else must add up.
     pub accounts: Accounts,
     /// Where the account doesn't add up, in words; empty when all is well.
@@ -96,7 +125,14 @@ pub struct Progress {
     pub delivered_late: Late,
 }
 
-/// Totals of requests from the start.
+impl Progress {
+    /// Run time so far, or at the end of the load. Documents of version 1 don't have it, and had no warm-up.
+    pub(crate) fn run_s(&self) -> f64 {
+        self.run_s.max(self.elapsed_s)
+    }
+}
+
+/// Totals of requests in the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Whole {
     /// Taken up by a loop.
@@ -109,17 +145,17 @@ pub struct Whole {
     pub cancelled: u64,
     /// Iterations that were planned and sent by nobody.
     pub missed: u64,
-    /// Iterations permitted to an agent that was lost before it reported them.
-    pub unknown: u64,
+    /// Iterations permitted to an agent that was lost before it reported them; `null` where nobody can say how many.
+    pub unknown: Option<u64>,
     /// Requests that a lost agent had reported as started and not as ended.
     pub unresolved: u64,
     /// Requests that never reached the wire; a part of `failed` and `cancelled`.
     pub never_sent: u64,
     /// Times a request was sent again, because its re-used connection had been closed by the target.
     pub resent: u64,
-    /// Ok requests per second. Once the load has stopped: over the time from the start to the stop, or to the last
-    /// completion where that is later, so that what the drain brought is divided by its time too. While it goes on: over
-    /// the seconds that every agent has reported.
+    /// Ok requests per second. Once the load has stopped: over the time from the end of the warm-up to the stop, or to the
+    /// last completion where that is later, so that what the drain brought is divided by its time too. While it goes on:
+    /// over the seconds that every agent has reported.
     pub rate: f64,
     /// Failed over completed; `null` where nothing completed.
     pub error_rate: Option<f64>,
@@ -131,14 +167,21 @@ pub struct Whole {
     pub body_bytes: u64,
     /// Connections opened.
     pub connections_opened: u64,
-    /// Latency of ok requests.
+    /// Latency of ok requests, from when they were due.
     pub latency_ms: Percentiles,
     /// The quickest ok request.
     pub latency_min_ms: Option<f64>,
     /// The mean of ok requests.
     pub latency_mean_ms: Option<f64>,
+    /// Service time of ok requests, from when a loop took them up; in a run of the open model, where it differs from
+    /// latency.
+    #[serde(default)]
+    pub service_ms: Percentiles,
     /// Latency of failed requests.
     pub failed_latency_ms: Percentiles,
+    /// How old requests were when the end of the run cut them off.
+    #[serde(default)]
+    pub cancelled_age_ms: Percentiles,
 }
 
 /// One agent's part.
@@ -154,7 +197,10 @@ pub struct AgentDocument {
     pub workers: u32,
     /// `preparing`, `ready`, `refused`, `running`, `done` or `lost`.
     pub state: String,
-    /// Users that it drives.
+    /// Its part of the load in words: `25 users`, `1 of 3 of the arrivals`.
+    #[serde(default)]
+    pub share: String,
+    /// Users that it drives; 0 in the open model.
     pub users: u32,
     /// Iterations that it had leave for; 0 in a run without a fixed count.
     pub granted: u64,
@@ -162,16 +208,20 @@ pub struct AgentDocument {
     pub started: u64,
     /// Requests that it reported as ended, ok or failed.
     pub completed: u64,
-    /// Iterations that it had leave for and never reported, once it is lost.
-    pub unknown: u64,
+    /// Iterations that it had leave for and never reported, once it is lost; `null` where nobody can say how many.
+    pub unknown: Option<u64>,
     /// Run time at which it was given up.
     pub lost_at_s: Option<f64>,
-    /// Its clock minus the coordinator's, as last known; `null` once the run is over.
-    pub offset_ms: Option<f64>,
+    /// How far its clock has drifted from the coordinator's since the run began; `null` once the run is over.
+    #[serde(default)]
+    pub drift_ms: Option<f64>,
     /// The best of its latest round trips; `null` once the run is over.
     pub round_trip_ms: Option<f64>,
     /// How long ago it was heard; `null` once the run is over.
     pub last_seen_s: Option<f64>,
+    /// How its own process was, over the measured part's seconds; by the second see `/runs/{id}/health`.
+    #[serde(default)]
+    pub health: HealthSum,
 }
 
 /// What arrived after the end.

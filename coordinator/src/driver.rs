@@ -9,15 +9,17 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use volley_lifecycle::{Action, AgentFacts, Event};
 use volley_plan::link::{Incarnation, Lease, Order, Report, ToAgent, WindowFacts};
-use volley_stats::{SECOND_NS, Window};
+use volley_stats::Window;
 use volley_web::stream::Tick;
 
 use crate::coordinator::Shared;
 use crate::document::RunDocument;
 use crate::live::Live;
-use crate::past;
+use crate::past::{self, Past};
 use crate::publish::{BY_SECOND_S, Publisher};
 use crate::store::{Arrival, Delivery, Kept, SavedOrder, StoreError};
+
+mod check;
 
 /// What comes into a run from outside.
 #[derive(Debug)]
@@ -55,9 +57,6 @@ const BEHIND_S: u32 = 30;
 const SLEPT_NS: u64 = 1_000_000_000;
 /// How long what came in meanwhile is read before such a deadline counts, in nanoseconds.
 const CATCH_UP_NS: u64 = 500_000_000;
-
-/// Windows may be this far ahead of the coordinator's clock, in seconds; what is further is an agent's error.
-const FUTURE_S: u64 = 5;
 
 /// The driver of one run.
 pub(crate) struct Driver {
@@ -197,8 +196,9 @@ impl Driver {
             return self.store_has_failed(&error, &mut Hand::default()).await;
         }
         for from_s in self.publisher.minutes_due() {
-            let elapsed_s = self.live.elapsed_s(self.shared.clock.now_ns());
-            match past::minute(&*self.shared.store, run, from_s, elapsed_s).await {
+            let run_s = self.live.run_s(self.shared.clock.now_ns());
+            let so_far = Past::so_far(run.clone(), self.live.head.plan.clone(), run_s);
+            match past::minute(&*self.shared.store, so_far, from_s).await {
                 Ok(tick) => self.live.feed().publish(|feed| feed.tick(tick)),
                 Err(error) => tracing::error!(%run, from_s, %error, "a minute cannot be read"),
             }
@@ -276,43 +276,18 @@ impl Driver {
             Report::Refused { reason } => Event::Refused { agent, reason },
             Report::GrantWanted { taken, iterations } => Event::GrantWanted { agent, taken, iterations },
             Report::Window { sequence, window, last } => {
-                if let Err(fault) = self.check_window(&window) {
-                    return self.shared.turn_away(agent, &fault);
+                let start_ns = self.live.ask(volley_lifecycle::Run::start_ns);
+                let run_ns =
+                    start_ns.map_or(0, |start_ns| self.shared.clock.now_ns().saturating_sub(start_ns));
+                if let Err(fault) = check::window(&window, &self.live.head.plan, run_ns) {
+                    return self.shared.turn_away(agent, &fault.to_string());
                 }
-                let facts = WindowFacts::of(sequence, &window, last);
+                let facts = WindowFacts::of(sequence, &window, last, self.live.head.warmup_ns());
                 hand.window = Some(Arc::new(window));
                 Event::Window { agent, facts }
             }
         };
         self.decide(event, &mut hand).await;
-    }
-
-    /// What no honest agent sends would make this process hold seconds or steps that can't be: it is named and refused.
-    fn check_window(&self, window: &Window) -> Result<(), String> {
-        let now_ns = self.shared.clock.now_ns();
-        let run_ns = self
-            .live
-            .ask(volley_lifecycle::Run::start_ns)
-            .map_or(0, |start_ns| now_ns.saturating_sub(start_ns));
-        let bound_s = run_ns / SECOND_NS + FUTURE_S;
-        let steps = self.live.head.plan.scenarios.iter().map(|scenario| scenario.steps.len()).sum::<usize>();
-        for key in window.rows.keys() {
-            if key.from_s >= key.to_s || u64::from(key.to_s) > bound_s {
-                return Err(format!(
-                    "window.rows: seconds {} to {} are not of this run",
-                    key.from_s, key.to_s
-                ));
-            }
-            if usize::from(key.step) >= steps {
-                return Err(format!("window.rows: step {} is none of the plan's {steps}", key.step));
-            }
-        }
-        match window.seconds.keys().next_back() {
-            Some(&second) if u64::from(second) >= bound_s => {
-                Err(format!("window.seconds: second {second} is not of this run"))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// One event, with everything that follows from it.

@@ -96,7 +96,7 @@ pub(crate) struct AgentView {
     pub(crate) state: &'static str,
     /// The run that it takes part in.
     pub(crate) run: Option<RunId>,
-    /// The coordinator's clock minus the agent's.
+    /// The coordinator's clock minus the agent's. Both count from moments of their own, so only its changes say something.
     pub(crate) offset_ns: Option<i128>,
     /// Best round trip of the latest.
     pub(crate) way_ns: Option<u64>,
@@ -105,15 +105,6 @@ pub(crate) struct AgentView {
 }
 
 impl AgentView {
-    /// The agent's clock minus the coordinator's, in milliseconds.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "for people; an offset need not be exact to the nanosecond"
-    )]
-    pub(crate) fn offset_ms(&self) -> Option<f64> {
-        self.offset_ns.map(|ns| -(ns as f64) / 1e6)
-    }
-
     /// The best of its latest round trips, in milliseconds.
     #[expect(
         clippy::cast_precision_loss,
@@ -201,11 +192,12 @@ impl Fleet {
         }
     }
 
-    /// Notes a sign of life.
-    pub(crate) fn heard(&mut self, agent: Incarnation, now_ns: u64) {
-        if let Some(member) = self.members.get_mut(&agent) {
-            member.heard_ns = now_ns;
-        }
+    /// Notes a sign of life; true if it had been silent for so long that it was given no run.
+    pub(crate) fn heard(&mut self, agent: Incarnation, now_ns: u64) -> bool {
+        let Some(member) = self.members.get_mut(&agent) else { return false };
+        let was_responsive = member.is_responsive(now_ns);
+        member.heard_ns = now_ns;
+        !was_responsive && member.is_responsive(now_ns)
     }
 
     /// Notes what a ping says of the agent's clock.

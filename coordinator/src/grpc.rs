@@ -13,6 +13,7 @@ use volley_proto::{Fleet, v1};
 
 use crate::coordinator::Coordinator;
 use crate::fleet::MAX_AGENTS;
+use crate::serve::Presence;
 
 /// Messages to an agent that may wait to be sent; one that lets them pile up is cut off.
 const OUTGOING: usize = 1_024;
@@ -48,6 +49,7 @@ impl Fleet for FleetService {
         let (incoming, from) = mpsc::channel(INCOMING);
         // A task of its own, so that it comes to its end and notes the agent's leaving, however the stream ends.
         let mut attached = tokio::spawn(self.coordinator.attach(from, to));
+        let presence = request.extensions().get::<Presence>().map(Presence::enter);
         let messages = request.into_inner();
         tokio::spawn(async move {
             tokio::select! {
@@ -60,7 +62,7 @@ impl Fleet for FleetService {
                     let _ = attached.await;
                 }
             }
-            drop(permit);
+            drop((permit, presence));
         });
         let messages = ReceiverStream::new(outgoing).map(|message| Ok(message.into()));
         let last_word = stream::once(fault).filter_map(|fault| async { fault.ok().map(Err) });

@@ -26,6 +26,7 @@ mod publish;
 mod serve;
 mod settings;
 pub mod store;
+mod timeline;
 mod view;
 mod words;
 

@@ -10,14 +10,18 @@ use tokio::sync::{Notify, watch};
 use volley_lifecycle::{Action, Event, Level, Note, Run, State};
 use volley_plan::Plan;
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
-use volley_stats::{ErrorKind, SECOND_NS, Window};
+use volley_stats::{ErrorKind, Part, SECOND_NS, Window};
 use volley_web::stream::{LogLine, Tick};
 
-use crate::document::{DOCUMENT_VERSION, Facts, Late, Progress, RunDocument, elapsed_s, progress};
+use crate::document::{DOCUMENT_VERSION, Facts, Late, Progress, RunDocument, ns_to_s, progress, run_s};
 use crate::feed::{Feed, SharedFeed};
 use crate::fleet::AgentView;
-use crate::store::SharedSeries;
+use crate::store::{SharedSeries, Strain};
+use crate::timeline::Timeline;
 use crate::view;
+
+/// Seconds of which the agents' strain stays in memory, the latest ones: all that are told by the second, and more.
+const STRAINS: usize = 7_200;
 
 /// What stays the same all through a run.
 #[derive(Clone, Debug)]
@@ -34,6 +38,9 @@ pub(crate) struct Head {
 struct Inner {
     run: Run,
     seen: BTreeMap<ErrorKind, (u32, u32)>,
+    strains: BTreeMap<u32, Strain>,
+    /// How far the agents' clocks were off when they were first looked at after the start.
+    offsets: BTreeMap<Incarnation, i128>,
     late: Late,
 }
 
@@ -58,7 +65,13 @@ impl Live {
         Self {
             head,
             series,
-            inner: Mutex::new(Inner { run, seen: BTreeMap::new(), late: Late::default() }),
+            inner: Mutex::new(Inner {
+                run,
+                seen: BTreeMap::new(),
+                strains: BTreeMap::new(),
+                offsets: BTreeMap::new(),
+                late: Late::default(),
+            }),
             feed: Arc::new(SharedFeed::new(Feed::default())),
             over: watch::Sender::new(false),
             kept: AtomicBool::new(false),
@@ -114,7 +127,7 @@ impl Live {
 
     /// Adds a line to the event log.
     pub(crate) fn note(&self, note: &Note) {
-        let at_s = note.at_run_ns.map_or(0.0, seconds);
+        let at_s = note.at_run_ns.map_or(0.0, ns_to_s);
         let level = match note.level {
             Level::Info => "info",
             Level::Warn => "warn",
@@ -123,10 +136,16 @@ impl Live {
         self.feed.publish(|feed| feed.log(line));
     }
 
-    /// Remembers when each kind of error was first and last seen.
+    /// Remembers when each kind of error was first and last seen, and how hard the agents were at work.
     pub(crate) fn see(&self, window: &Window) {
         let mut inner = self.inner();
-        for (key, row) in &window.rows {
+        for (second, health) in &window.health {
+            inner.strains.entry(*second).or_default().merge(Strain::of(health));
+        }
+        while inner.strains.len() > STRAINS {
+            inner.strains.pop_first();
+        }
+        for (key, row) in window.rows.iter().filter(|(key, _)| key.part == Part::Measured) {
             for (kind, _) in row.counters.errors.iter() {
                 let last_s = key.to_s.saturating_sub(1);
                 let (first, last) = inner.seen.entry(kind).or_insert((key.from_s, last_s));
@@ -137,7 +156,7 @@ impl Live {
 
     /// Counts what came after the end.
     pub(crate) fn count_late(&self, window: &Window) {
-        let facts = WindowFacts::of(0, window, false);
+        let facts = WindowFacts::of(0, window, false, self.head.warmup_ns());
         let late = &mut self.inner().late;
         late.windows += 1;
         for (sum, more) in [
@@ -165,34 +184,41 @@ impl Live {
         end_s.max(length_s).min(begun)
     }
 
-    /// The measured part in seconds, rounded up; 0 while it goes on.
+    /// The run in seconds until the load's end, rounded up; 0 while it goes on.
     pub(crate) fn length_s(&self) -> u32 {
         let length_ns = self.ask(Run::end_run_ns).unwrap_or(0);
         u32::try_from(length_ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX)
     }
 
-    /// The length of the measured part, so far or in all.
-    pub(crate) fn elapsed_s(&self, now_ns: u64) -> f64 {
-        self.ask(|run| elapsed_s(run, now_ns))
+    /// Run time so far, or at the end of the load, in seconds.
+    pub(crate) fn run_s(&self, now_ns: u64) -> f64 {
+        self.ask(|run| run_s(run, now_ns))
     }
 
-    /// One second as the stream tells it.
-    pub(crate) fn tick(&self, second: u32, complete: bool, now_ns: u64) -> Tick {
-        let elapsed_s = self.elapsed_s(now_ns);
+    /// What the plan says of the run's seconds.
+    pub(crate) fn timeline(&self) -> Timeline<'_> {
+        Timeline::of(&self.head.plan, self.ask(Run::end_run_ns))
+    }
+
+    /// One complete second as the stream tells it.
+    pub(crate) fn tick(&self, second: u32, now_ns: u64) -> Tick {
+        let strain = self.inner().strains.get(&second).copied().unwrap_or_default();
         let merged = self.series.lock().second(second);
         let merged = merged.unwrap_or_else(|error| {
             tracing::error!(run = %self.head.id, second, %error, "a second cannot be read");
             Default::default()
         });
-        view::tick((second, second + 1), &merged, elapsed_s, complete)
+        let tick = view::tick((second, second + 1), &merged, strain, &self.timeline());
+        Tick { elapsed_s: self.run_s(now_ns), ..tick }
     }
 
     /// What changes while the run goes on.
     pub(crate) fn progress(&self, agents: &AgentViews, now_ns: u64) -> Progress {
-        let inner = self.inner();
+        let mut inner = self.inner();
+        inner.note_offsets(agents, now_ns);
         let series = self.series.lock();
-        let Inner { run, seen, late, .. } = &*inner;
-        progress(&Facts { run, series: &series, seen, late: *late, agents, now_ns })
+        let Inner { run, seen, late, offsets, .. } = &*inner;
+        progress(&Facts { run, series: &series, seen, late: *late, agents, offsets, now_ns })
     }
 
     /// The whole document.
@@ -204,7 +230,25 @@ impl Live {
     }
 }
 
+impl Inner {
+    /// An offset says nothing by itself, since the clocks count from different moments; what it grows by does.
+    fn note_offsets(&mut self, agents: &AgentViews, now_ns: u64) {
+        if self.run.start_ns().is_some_and(|start_ns| start_ns <= now_ns) {
+            for (agent, view) in agents {
+                if let (Some(offset_ns), true) = (view.offset_ns, view.way_ns.is_some()) {
+                    self.offsets.entry(*agent).or_insert(offset_ns);
+                }
+            }
+        }
+    }
+}
+
 impl Head {
+    /// How long the warm-up takes, in nanoseconds.
+    pub(crate) fn warmup_ns(&self) -> u64 {
+        self.plan.load.warmup_ns()
+    }
+
     /// The document of a run that has only been asked for.
     pub(crate) fn document(&self, progress: Progress) -> RunDocument {
         RunDocument {
@@ -215,7 +259,7 @@ impl Head {
             created_at: to_the_millisecond(self.created_at),
             started_at: None,
             load: self.plan.load_in_words(),
-            target: self.plan.target.to_string(),
+            target: self.plan.url(),
             plan: self.plan.canonical_json(),
             plan_hash: self.plan.hash().to_string(),
             progress,
@@ -235,9 +279,4 @@ impl Head {
 
 fn to_the_millisecond(moment: Timestamp) -> String {
     format!("{moment:.3}")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people; run times stay far below 2^52 ns")]
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / SECOND_NS as f64
 }

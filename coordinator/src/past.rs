@@ -2,9 +2,11 @@
 //! page and its stream don't read the same thing twice.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use volley_plan::Plan;
 use volley_plan::link::RunId;
 use volley_stats::{MergedSecond, SECOND_NS};
 use volley_web::stream::Tick;
@@ -13,6 +15,7 @@ use crate::document::RunDocument;
 use crate::feed::{Feed, SharedFeed};
 use crate::publish::BY_SECOND_S;
 use crate::store::{Grain, Span, Store, StoreError};
+use crate::timeline::Timeline;
 use crate::view;
 
 /// Most feeds that stay in memory, and most ticks of all of them; a tick is half a kilobyte.
@@ -70,27 +73,48 @@ fn first_id() -> u64 {
 
 /// The ticks of a run that is over: by the second, or by the minute where it is long. What nothing is known of is zero.
 pub(crate) async fn ticks(store: &dyn Store, document: &RunDocument) -> Result<Vec<Tick>, StoreError> {
-    let elapsed_s = document.progress.elapsed_s;
-    let length_s = whole_seconds(elapsed_s);
+    let length_s = whole_seconds(document.progress.run_s());
     let grain = if length_s > BY_SECOND_S { Grain::Minute } else { Grain::Second };
     let spans = store.spans(&document.id, grain, 0, u32::MAX).await?;
-    let run = document.id.clone();
-    blocking(move || of_spans(&run, grain, spans, length_s, elapsed_s)).await
+    let run = Past::of(document);
+    blocking(move || run.ticks(grain, spans, length_s)).await
+}
+
+/// What ticks of a run are made with, beside its spans.
+pub(crate) struct Past {
+    id: RunId,
+    /// `None` where the plan cannot be read, which costs what it says of the seconds.
+    plan: Option<Arc<Plan>>,
+    stop_ns: Option<u64>,
+    /// Run time at which the ticks are told.
+    run_s: f64,
+}
+
+impl Past {
+    /// Of a run that is over.
+    fn of(document: &RunDocument) -> Self {
+        let progress = &document.progress;
+        let stop_ns = progress.stop_s.map(whole_nanoseconds);
+        let plan = volley_plan::parse(&document.plan).ok().map(Arc::new);
+        Self { id: document.id.clone(), plan, stop_ns, run_s: progress.run_s() }
+    }
+
+    /// Of one that goes on.
+    pub(crate) fn so_far(id: RunId, plan: Arc<Plan>, run_s: f64) -> Self {
+        Self { id, plan: Some(plan), stop_ns: None, run_s }
+    }
 }
 
 /// The tick of one minute, which begins with this second.
-pub(crate) async fn minute(
-    store: &dyn Store,
-    run: &RunId,
-    from_s: u32,
-    elapsed_s: f64,
-) -> Result<Tick, StoreError> {
+pub(crate) async fn minute(store: &dyn Store, run: Past, from_s: u32) -> Result<Tick, StoreError> {
     let to_s = from_s + Grain::Minute.seconds();
-    let spans = store.spans(run, Grain::Minute, from_s, to_s).await?;
-    let run = run.clone();
-    let ticks = blocking(move || of_spans(&run, Grain::Minute, spans, to_s, elapsed_s)).await?;
-    let found = ticks.into_iter().find(|tick| tick.second == u64::from(from_s));
-    Ok(found.unwrap_or_else(|| view::tick((from_s, to_s), &MergedSecond::default(), elapsed_s, true)))
+    let spans = store.spans(&run.id, Grain::Minute, from_s, to_s).await?;
+    blocking(move || {
+        let span = spans.into_iter().find(|span| span.from_s == from_s);
+        let nothing = || Span { from_s, to_s, ..Span::default() };
+        run.tick(&span.unwrap_or_else(nothing), to_s)
+    })
+    .await
 }
 
 /// Opening histograms takes a while where there are thousands.
@@ -101,51 +125,67 @@ async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(StoreError::Failed(format!("reading broke off: {error}"))))
 }
 
-fn of_spans(
-    run: &RunId,
-    grain: Grain,
-    spans: Vec<Span>,
-    length_s: u32,
-    elapsed_s: f64,
-) -> Result<Vec<Tick>, StoreError> {
-    // Where the seconds are gone, there are minutes.
-    let is_minutes = spans.iter().any(|span| span.to_s - span.from_s == Grain::Minute.seconds());
-    let grain = if is_minutes { Grain::Minute } else { grain };
-    let mut ticks = Vec::new();
-    let mut next_s = 0;
-    // The last minute of a run is hardly ever a whole one.
-    let end = |from_s: u32| {
-        let to_s = from_s + grain.seconds();
-        if from_s < length_s { to_s.min(length_s) } else { to_s }
-    };
-    let mut fill = |ticks: &mut Vec<Tick>, up_to_s: u32| {
-        while next_s < up_to_s {
-            let nothing = MergedSecond::default();
-            ticks.push(view::tick((next_s, end(next_s)), &nothing, elapsed_s, true));
-            next_s += grain.seconds();
+impl Past {
+    /// All ticks of a run of this length. Where the seconds are gone, there are minutes.
+    fn ticks(&self, grain: Grain, spans: Vec<Span>, length_s: u32) -> Result<Vec<Tick>, StoreError> {
+        let is_minutes = spans.iter().any(|span| span.to_s - span.from_s == Grain::Minute.seconds());
+        let grain = if is_minutes { Grain::Minute } else { grain };
+        // The last minute of a run is hardly ever a whole one.
+        let end = |from_s: u32| {
+            let to_s = from_s + grain.seconds();
+            if from_s < length_s { to_s.min(length_s) } else { to_s }
+        };
+        let mut ticks = Vec::new();
+        let mut next_s = 0;
+        for span in spans {
+            self.fill(&mut ticks, next_s..span.from_s, grain, end)?;
+            next_s = span.from_s + grain.seconds();
+            let to_s = end(span.from_s);
+            ticks.push(self.tick(&span, to_s)?);
         }
-        next_s = up_to_s.max(next_s) + grain.seconds();
-    };
-    for span in spans {
-        fill(&mut ticks, span.from_s);
-        let row = span.row.open();
-        let row = row.map_err(|error| StoreError::Damaged { run: run.clone(), source: error.into() })?;
-        let merged = MergedSecond { scalars: span.scalars, row };
-        ticks.push(view::tick((span.from_s, end(span.from_s)), &merged, elapsed_s, true));
+        self.fill(&mut ticks, next_s..length_s, grain, end)?;
+        Ok(ticks)
     }
-    fill(&mut ticks, length_s);
-    Ok(ticks)
+
+    /// Adds ticks of spans in which nothing is known.
+    fn fill(
+        &self,
+        ticks: &mut Vec<Tick>,
+        gap: Range<u32>,
+        grain: Grain,
+        end: impl Fn(u32) -> u32,
+    ) -> Result<(), StoreError> {
+        for from_s in gap.step_by(grain.seconds() as usize) {
+            ticks.push(self.tick(&Span { from_s, ..Span::default() }, end(from_s))?);
+        }
+        Ok(())
+    }
+
+    /// The tick of a span that ends with the second before `to_s`.
+    fn tick(&self, span: &Span, to_s: u32) -> Result<Tick, StoreError> {
+        let row = span.row.open();
+        let row = row.map_err(|error| StoreError::Damaged { run: self.id.clone(), source: error.into() })?;
+        let merged = MergedSecond { scalars: span.scalars, row };
+        let plan = self.plan.as_deref();
+        let timeline = plan.map(|plan| Timeline::of(plan, self.stop_ns)).unwrap_or_default();
+        let tick = view::tick((span.from_s, to_s), &merged, span.strain, &timeline);
+        Ok(Tick { elapsed_s: self.run_s, ..tick })
+    }
 }
 
-/// Seconds of run time, rounded up as the decider does it, whose times are whole nanoseconds.
+/// A document's seconds as the whole nanoseconds that they were.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "`as` clamps to what fits, as wanted"
 )]
+fn whole_nanoseconds(seconds: f64) -> u64 {
+    (seconds * SECOND_NS as f64).round() as u64
+}
+
+/// Seconds of run time, rounded up as the decider does it, whose times are whole nanoseconds.
 fn whole_seconds(seconds: f64) -> u32 {
-    let ns = (seconds * SECOND_NS as f64).round() as u64;
-    u32::try_from(ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX)
+    u32::try_from(whole_nanoseconds(seconds).div_ceil(SECOND_NS)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ impl Publisher {
         let complete_s = live.complete_s(now_ns);
         let new = self.published_s..complete_s.max(self.published_s);
         for second in new.clone() {
-            let tick = live.tick(second, true, now_ns);
+            let tick = live.tick(second, now_ns);
             live.feed().publish(|feed| feed.tick(tick));
         }
         self.published_s = new.end;
@@ -125,7 +125,7 @@ impl Publisher {
                 self.again.insert(Grain::Minute.begin(second));
                 continue;
             }
-            let tick = live.tick(second, true, now_ns);
+            let tick = live.tick(second, now_ns);
             live.feed().publish(|feed| feed.tick(tick));
         }
     }

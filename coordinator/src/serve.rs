@@ -1,6 +1,9 @@
 //! Puts the sockets around a coordinator: REST and pages on one, the agents' gRPC on the other; and takes them away
 //! again.
 
+mod descriptors;
+mod http;
+mod link;
 mod timed;
 
 use std::future::Future;
@@ -12,13 +15,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 use crate::bind::{BindRefused, check_bind};
 use crate::coordinator::Coordinator;
 use crate::grpc::FleetService;
 use crate::{api, pages};
-use timed::TimedListener;
+use descriptors::Bounds;
+
+pub(crate) use link::Presence;
 
 /// How often the HTTP/2 connection of an agent is probed, and how long its answer may take.
 const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(10));
@@ -39,9 +43,6 @@ pub enum ServeError {
     /// The agents' service ended.
     #[error("the agents' service ended")]
     Agents(#[source] tonic::transport::Error),
-    /// REST and pages ended.
-    #[error("REST and pages ended")]
-    Http(#[source] io::Error),
     /// A task broke off.
     #[error("a service broke off")]
     Task(#[from] tokio::task::JoinError),
@@ -63,11 +64,12 @@ pub async fn serve(
     }
     let agents_address = agents.local_addr().map_err(ServeError::Address)?;
     coordinator.shared.set_agents_address(agents_address.to_string());
+    let bounds = Bounds::within(descriptors::raise());
     let closing = watch::Sender::new(false);
     // Dropped with this future, and with it everything that is served.
     let mut services = JoinSet::new();
-    services.spawn(serve_http(&coordinator, http, &closing));
-    services.spawn(serve_agents(&coordinator, agents, &closing));
+    services.spawn(serve_http(&coordinator, http, bounds, &closing));
+    services.spawn(serve_agents(&coordinator, agents, bounds, &closing));
     tokio::select! {
         () = shutdown => {}
         Some(ended) = services.join_next() => return ended?,
@@ -84,18 +86,22 @@ pub async fn serve(
 fn serve_http(
     coordinator: &Coordinator,
     listener: TcpListener,
+    bounds: Bounds,
     closing: &watch::Sender<bool>,
 ) -> impl Future<Output = Result<(), ServeError>> + use<> {
-    let state = api::AppState::new(coordinator.clone(), closing.subscribe());
+    let state = api::AppState::new(coordinator.clone(), closing.subscribe(), bounds.streams);
     let router = api::guarded(api::router().merge(pages::router()), state);
-    let server = axum::serve(TimedListener::new(listener), router);
-    let server = server.with_graceful_shutdown(closed(closing.subscribe()));
-    async move { server.await.map_err(ServeError::Http) }
+    let closing = closing.subscribe();
+    async move {
+        http::serve(listener, router, bounds.http, closing).await;
+        Ok(())
+    }
 }
 
 fn serve_agents(
     coordinator: &Coordinator,
     listener: TcpListener,
+    bounds: Bounds,
     closing: &watch::Sender<bool>,
 ) -> impl Future<Output = Result<(), ServeError>> + use<> {
     let service = volley_proto::server(FleetService::new(coordinator.clone()));
@@ -106,7 +112,7 @@ fn serve_agents(
         .initial_connection_window_size(WINDOW_BYTES)
         .max_concurrent_streams(4)
         .add_service(service);
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let incoming = link::incoming(listener, bounds.agents);
     let closed = closed(closing.subscribe());
     async move { server.serve_with_incoming_shutdown(incoming, closed).await.map_err(ServeError::Agents) }
 }

@@ -4,6 +4,7 @@
 //! is kept is kept before it is acknowledged to an agent or shown to anybody; keeping the same window or order twice
 //! changes nothing.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use volley_plan::link::{Incarnation, Order, RunId};
-use volley_stats::{Series, Window};
+use volley_stats::{Health, Series, Window};
 
 use crate::document::{RunDocument, RunSummary};
 
@@ -23,7 +24,7 @@ pub mod sqlite;
 pub(crate) mod suite;
 
 pub use memory::{MemoryRetention, MemoryStore};
-pub use span::{Grain, Span};
+pub use span::{Grain, Span, Strain};
 pub use sqlite::{Retention, SqliteStore};
 
 /// Orders that are kept of one agent in one run: the first, which says its share, and the latest ones. A long run need not
@@ -136,6 +137,32 @@ pub struct Listed {
     pub in_all: usize,
 }
 
+/// How agents were in some of a run's seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HealthBySecond {
+    /// By second and agent.
+    pub reports: BTreeMap<(u32, Incarnation), Health>,
+    /// The second that goes on where these end; `None` if there is nothing after them.
+    pub next_s: Option<u32>,
+}
+
+impl HealthBySecond {
+    /// Whole seconds with no more than `most` reports of those that are given in their order, of which there may be more.
+    fn of(reports: impl Iterator<Item = ((u32, Incarnation), Health)>, most: usize) -> Self {
+        let mut found = Self::default();
+        for (key, health) in reports {
+            if found.reports.len() == most {
+                let cut_s = key.0;
+                found.reports.retain(|(second, _), _| *second < cut_s);
+                found.next_s = Some(cut_s);
+                break;
+            }
+            found.reports.insert(key, health);
+        }
+        found
+    }
+}
+
 /// Where runs are kept. Every operation is done when its future says so.
 pub trait Store: Send + Sync + 'static {
     /// Keeps a new run. Gives back the runs that had to make room.
@@ -169,6 +196,11 @@ pub trait Store: Send + Sync + 'static {
         from_s: u32,
         to_s: u32,
     ) -> StoreFuture<'a, Vec<Span>>;
+
+    /// How the agents of a run were, by second and agent: of the seconds from `from_s` on, as many whole ones as have no
+    /// more than `most` reports, which is to be as many as there are agents at least. Seconds that are gone by age are
+    /// left out.
+    fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond>;
 
     /// The orders of a run, by agent and number.
     fn orders<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Vec<SavedOrder>>;

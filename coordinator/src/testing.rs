@@ -5,22 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use volley_plan::link::{
     FromAgent, Hello, Incarnation, Lease, Order, PROTOCOL, Progress, Report, RoundTrip, RunId, ToAgent,
 };
-use volley_plan::{Load, Plan, parse};
-use volley_stats::{ErrorKind, Iterations, Row, RowKey, SECOND_NS, Second, Window};
+use volley_plan::{Plan, parse};
+use volley_stats::{ErrorKind, Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
 
 use crate::fleet::VERSION;
 use crate::{Coordinator, MemoryStore, NewRun, RunDocument, Settings, Store};
 
 mod server;
+mod working;
 
 pub(crate) use server::{Server, json};
+pub(crate) use working::{late_agent, working_agent};
 
-/// How far the clocks of these agents are ahead of their process' start.
+const MS: u64 = 1_000_000;
+
+/// How far the clocks of these agents are ahead of their process' start at first.
 const SKEW_NS: u64 = 1_000 * SECOND_NS;
 
 /// A coordinator with a store in memory.
@@ -57,9 +60,49 @@ pub(crate) fn window(second: u32, ok: u64, refused: u64) -> Window {
     (0..ok).for_each(|_| row.latency.record(1_000_000));
     (0..refused).for_each(|_| row.failed_latency.record(500_000));
     let iterations = Iterations { started: ok + refused, finished: ok + refused, missed: 0 };
+    let scalars = Second { iterations, users: 1, in_flight: 1, connections: 1, ..Second::default() };
     Window {
         rows: BTreeMap::from([(RowKey::second(second, 0), row)]),
-        seconds: BTreeMap::from([(second, Second { iterations, users: 1, in_flight: 1, connections: 1 })]),
+        seconds: BTreeMap::from([(second, scalars)]),
+        watermark_s: second + 1,
+        latest_ns: u64::from(second) * SECOND_NS + SECOND_NS / 2,
+        ..Window::default()
+    }
+}
+
+/// A window of the open model: `ok` iterations of 1 ms that were taken up `lag_ms` after they were due, all in one second,
+/// and `missed` ones.
+pub(crate) fn open_window(second: u32, part: Part, (ok, missed): (u64, u64), lag_ms: u64) -> Window {
+    let mut row = Row::default();
+    let mut all = Row::default();
+    (row.counters.started, row.counters.ok) = (ok, ok);
+    row.counters.statuses.add(200, ok);
+    for _ in 0..ok {
+        row.latency.record((lag_ms + 1) * MS);
+        row.service_time.record(MS);
+        all.timing.record(Timed::Lag, lag_ms * MS);
+        all.timing.record(Timed::FirstByte, MS);
+    }
+    let iterations = Iterations { started: ok, finished: ok, missed };
+    let counts = Second { in_flight: 1, connections: 1, ..Second::default() };
+    let scalars = match part {
+        Part::Measured => Second { iterations, ..counts },
+        Part::Warmup => Second { warmup: iterations, ..counts },
+    };
+    let health = Health {
+        span_ns: SECOND_NS,
+        lag_p99_ns: lag_ms * MS,
+        lag_max_ns: lag_ms * MS,
+        latency_p99_ns: (lag_ms + 1) * MS,
+        busiest_cpu_ns: SECOND_NS / 4,
+        cpu_ns: SECOND_NS / 2,
+        ..Health::default()
+    };
+    let key = RowKey { part, ..RowKey::second(second, 0) };
+    Window {
+        rows: BTreeMap::from([(key, row), (RowKey::all_steps(second, part), all)]),
+        seconds: BTreeMap::from([(second, scalars)]),
+        health: BTreeMap::from([(second, health)]),
         watermark_s: second + 1,
         latest_ns: u64::from(second) * SECOND_NS + SECOND_NS / 2,
     }
@@ -72,6 +115,8 @@ pub(crate) struct FakeAgent {
     to: mpsc::Sender<FromAgent>,
     from: mpsc::Receiver<ToAgent>,
     epoch: Instant,
+    /// How far its clock is ahead of its process' start.
+    pub(crate) ahead_ns: u64,
     pub(crate) progress: Option<Progress>,
     round_trip: Option<RoundTrip>,
     pub(crate) lease: Option<Lease>,
@@ -95,6 +140,7 @@ impl FakeAgent {
             to,
             from,
             epoch: Instant::now(),
+            ahead_ns: SKEW_NS,
             progress: None,
             round_trip: None,
             lease: None,
@@ -118,12 +164,12 @@ impl FakeAgent {
 
     /// Its own clock.
     pub(crate) fn now_ns(&self) -> u64 {
-        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap() + SKEW_NS
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap() + self.ahead_ns
     }
 
     /// What its clock reads at a moment.
     pub(crate) fn clock_at(&self, moment: Instant) -> u64 {
-        u64::try_from(moment.saturating_duration_since(self.epoch).as_nanos()).unwrap() + SKEW_NS
+        u64::try_from(moment.saturating_duration_since(self.epoch).as_nanos()).unwrap() + self.ahead_ns
     }
 
     pub(crate) async fn send(&self, message: FromAgent) {
@@ -217,88 +263,4 @@ pub(crate) fn connection(coordinator: &Coordinator) -> (mpsc::Sender<FromAgent>,
 
 pub(crate) fn hello(incarnation: Incarnation, name: &str) -> Hello {
     Hello { protocol: PROTOCOL, version: VERSION.to_owned(), incarnation, name: name.to_owned(), workers: 2 }
-}
-
-/// An agent that does what it is told by itself, in one run after the other: 10 requests ok in each second, or all
-/// that it is granted at once.
-pub(crate) fn working_agent(coordinator: &Coordinator, incarnation: u64, name: &str) -> JoinHandle<()> {
-    let (coordinator, name) = (coordinator.clone(), name.to_owned());
-    tokio::spawn(async move {
-        let mut agent = FakeAgent::join(&coordinator, incarnation, &name).await;
-        loop {
-            let mut job = Job::default();
-            while !job.is_over {
-                tokio::select! {
-                    order = agent.order() => job.take(&mut agent, order).await,
-                    () = tokio::time::sleep_until(job.next) => job.second(&mut agent).await,
-                }
-            }
-        }
-    })
-}
-
-/// One run of a working agent.
-struct Job {
-    next: Instant,
-    start: Option<Instant>,
-    duration: Option<Duration>,
-    second: u32,
-    sequence: u64,
-    stopped: bool,
-    is_over: bool,
-}
-
-impl Default for Job {
-    fn default() -> Self {
-        let next = Instant::now() + Duration::from_millis(100);
-        let (start, duration, stopped, is_over) = (None, None, false, false);
-        Self { next, start, duration, second: 0, sequence: 0, stopped, is_over }
-    }
-}
-
-impl Job {
-    async fn take(&mut self, agent: &mut FakeAgent, order: Order) {
-        let run = agent.progress.clone().map(|progress| progress.run);
-        match (order, run) {
-            (Order::Prepare { plan, .. }, Some(run)) => {
-                let Load::Closed(load) = parse(&plan).unwrap().load;
-                self.duration = load.duration;
-                agent.report(&run, Report::Ready).await;
-            }
-            (Order::Start { at_ns, .. }, _) => {
-                let ahead = Duration::from_nanos(at_ns.saturating_sub(agent.now_ns()));
-                self.start = Some(Instant::now() + ahead);
-            }
-            (Order::Grant { from, to, last }, Some(run)) => {
-                self.deliver(agent, &run, window(self.second, to - from, 0), last).await;
-                if !last {
-                    agent.report(&run, Report::GrantWanted { taken: to, iterations: 100 }).await;
-                }
-            }
-            (Order::Stop { .. }, _) => self.stopped = true,
-            (Order::Release, _) => self.is_over = true,
-            (order, None) => panic!("{order:?} without a run"),
-        }
-    }
-
-    async fn deliver(&mut self, agent: &FakeAgent, run: &RunId, window: Window, last: bool) {
-        self.sequence += 1;
-        agent.deliver(run, self.sequence, window, last).await;
-    }
-
-    /// Comes by every tenth of a second.
-    async fn second(&mut self, agent: &mut FakeAgent) {
-        self.next += Duration::from_millis(100);
-        agent.ping().await;
-        let (Some(start), Some(progress)) = (self.start, agent.progress.clone()) else { return };
-        let elapsed = start.elapsed();
-        let ended = self.stopped || self.duration.is_some_and(|duration| elapsed >= duration);
-        if ended || elapsed >= Duration::from_secs(u64::from(self.second) + 1) {
-            self.deliver(agent, &progress.run, window(self.second, 10, 0), ended).await;
-            self.second += 1;
-            if ended {
-                self.start = None;
-            }
-        }
-    }
 }

@@ -1,41 +1,59 @@
 //! From what the coordinator knows to what pages and streams show.
 
-use volley_plan::Verdict;
-use volley_stats::MergedSecond;
-use volley_web::stream::{AgentShare, LogLine, Snapshot, Tick, Totals};
+use volley_plan::{Accounts, Verdict};
+use volley_stats::{MergedSecond, Second, Timed};
+use volley_web::stream::{AgentShare, LogLine, PhaseTotals, Snapshot, Tick, Totals};
 use volley_web::{Agent, Fault, RunLink, RunPage, RunRow};
 
-use crate::document::{AgentDocument, Progress, RunDocument, RunSummary, Whole, latency_ms};
+use crate::document::{
+    AgentDocument, Progress, RunDocument, RunSummary, Whole, latency_ms, ns_to_ms, ns_to_s,
+};
 use crate::fleet::AgentView;
+use crate::store::Strain;
+use crate::timeline::Timeline;
 
-/// One tick of the stream: what happened from one second up to another, mostly the next.
+/// One tick of the stream: what happened from one second up to another, mostly the next. When it was sent, its sender
+/// adds.
 pub(crate) fn tick(
     (from_s, to_s): (u32, u32),
     merged: &MergedSecond,
-    elapsed_s: f64,
-    complete: bool,
+    strain: Strain,
+    timeline: &Timeline<'_>,
 ) -> Tick {
     let counters = &merged.row.counters;
+    let Second { iterations, warmup, users, in_flight, connections } = merged.scalars;
+    let lag = merged.row.timing.of(Timed::Lag);
     Tick {
         second: from_s.into(),
         span_s: to_s.saturating_sub(from_s).into(),
-        elapsed_s,
+        elapsed_s: 0.0,
+        warmup: timeline.is_warmup(to_s),
+        planned: timeline.planned(from_s, to_s),
+        missed: iterations.missed.saturating_add(warmup.missed),
+        iterations: iterations.started.saturating_add(warmup.started),
         started: counters.started,
         ok: counters.ok,
         failed: counters.failed,
         cancelled: counters.cancelled,
-        in_flight: merged.scalars.in_flight.into(),
-        connections: merged.scalars.connections.into(),
+        users: users.into(),
+        in_flight: in_flight.into(),
+        connections: connections.into(),
         bytes_received: counters.bytes_received,
         latency_ms: latency_ms(&merged.row.latency),
+        service_ms: latency_ms(&merged.row.service_time),
+        lag_p99_ms: lag.percentile_ns(99.0).map(ns_to_ms),
+        lag_max_ms: lag.max_ns().map(ns_to_ms),
+        busiest_cpu: strain.busiest(),
+        stolen: strain.stolen(),
         errors: counters.errors.iter().map(|(kind, count)| (kind.name().to_owned(), count)).collect(),
-        complete,
+        complete: true,
     }
 }
 
 /// The whole-run snapshot of the stream.
 pub(crate) fn snapshot(progress: Progress) -> Snapshot {
     let verdict = progress.verdict.map(verdict_name);
+    let run_s = progress.run_s();
     // A run that ended early had planned no more than it did until then.
     let planned_requests = if progress.over { progress.accounts.planned } else { progress.planned_requests };
     Snapshot {
@@ -46,13 +64,18 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         incomplete: progress.incomplete,
         elapsed_s: progress.elapsed_s,
         planned_s: progress.planned_s,
+        run_s,
+        warmup_s: progress.warmup_s,
+        stop_s: progress.stop_s,
         planned_requests,
-        whole: totals(&progress.whole),
+        whole: totals(&progress.whole, &progress.accounts, progress.phases),
+        warmup: progress.warmup,
         last5: progress.last5,
         steps: progress.steps,
         errors: progress.errors,
         statuses: progress.statuses,
         agents: progress.agents.into_iter().map(agent_share).collect(),
+        health_notes: progress.health_notes,
     }
 }
 
@@ -60,35 +83,58 @@ fn verdict_name(verdict: Verdict) -> String {
     verdict.name().to_owned()
 }
 
-fn totals(whole: &Whole) -> Totals {
+fn totals(whole: &Whole, accounts: &Accounts, phases: Vec<PhaseTotals>) -> Totals {
     Totals {
+        planned: accounts.planned,
+        iterations: accounts.started,
         started: whole.started,
         ok: whole.ok,
         failed: whole.failed,
         cancelled: whole.cancelled,
         missed: whole.missed,
-        unknown: whole.unknown,
+        // Documents of version 1 have a number there even so.
+        unknown: whole.unknown.filter(|_| !accounts.unknown_is_open),
         unresolved: whole.unresolved,
         rate: whole.rate,
         error_rate: whole.error_rate,
         latency_ms: whole.latency_ms,
+        service_ms: whole.service_ms,
+        cancelled_age_ms: whole.cancelled_age_ms,
+        phases,
     }
 }
 
 fn agent_share(agent: AgentDocument) -> AgentShare {
+    let health = agent.health;
+    let share = |ns: u64| (health.span_ns > 0).then(|| ns_to_s(ns) / ns_to_s(health.span_ns));
+    let known = |value: u64| (value > 0).then_some(value);
     AgentShare {
         ok: !matches!(agent.state.as_str(), "lost" | "refused"),
         name: agent.name,
         state: agent.state,
         version: agent.version,
         cores: agent.workers.into(),
+        share: agent.share,
         users: agent.users.into(),
         granted: agent.granted,
         started: agent.started,
         unknown: agent.unknown,
-        offset_ms: agent.offset_ms,
+        drift_ms: agent.drift_ms,
         round_trip_ms: agent.round_trip_ms,
         last_seen_s: agent.last_seen_s,
+        cpu: share(health.cpu_ns),
+        busiest_cpu: share(health.busiest_cpu_ns),
+        lag_p99_ms: known(health.lag_p99_max_ns).map(ns_to_ms),
+        lag_max_ms: known(health.lag_max_ns).map(ns_to_ms),
+        seconds: health.seconds,
+        late_seconds: health.late_seconds,
+        stall_max_ms: (health.seconds > 0).then(|| ns_to_ms(health.stall_max_ns)),
+        stolen: share(health.stolen_ns),
+        throttled: share(health.throttled_ns),
+        resident_bytes: known(health.resident_bytes_max),
+        descriptors: known(health.descriptors_max.into()),
+        descriptors_limit: known(health.descriptors_limit.into()),
+        local_ports: known(health.local_ports.into()),
     }
 }
 
@@ -131,8 +177,7 @@ pub(crate) fn run_row(run: RunSummary) -> RunRow {
 
 /// One row of the list of agents. `run_name` is the name of the plan that it works for.
 pub(crate) fn agent_row(agent: AgentView, run_name: Option<String>) -> Agent {
-    let (offset_ms, round_trip_ms, last_seen_s) =
-        (agent.offset_ms(), agent.round_trip_ms(), agent.heard_ago_s());
+    let (round_trip_ms, last_seen_s) = (agent.round_trip_ms(), agent.heard_ago_s());
     let run =
         agent.run.map(|id| RunLink { name: run_name.unwrap_or_else(|| id.to_string()), id: id.to_string() });
     Agent {
@@ -143,7 +188,6 @@ pub(crate) fn agent_row(agent: AgentView, run_name: Option<String>) -> Agent {
         cores: agent.facts.workers.into(),
         run,
         last_seen_s: Some(last_seen_s),
-        offset_ms,
         round_trip_ms,
     }
 }

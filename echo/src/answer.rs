@@ -22,6 +22,8 @@ pub(crate) struct Answer {
     /// The percentage of requests that get 500 in place of the status.
     pub(crate) fail_percent: u8,
     pub(crate) delay: Duration,
+    /// The delay holds from this request to the path on, counted from 1; 0 as well as 1 means all of them.
+    pub(crate) delay_from: u64,
     pub(crate) body: Body,
     pub(crate) framing: Framing,
     /// The size of each chunk but the last, where the framing is chunked; from 1 to [`CHUNK_BYTES_MAX`].
@@ -92,6 +94,7 @@ impl Default for Answer {
             status: 200,
             fail_percent: 0,
             delay: Duration::ZERO,
+            delay_from: 0,
             body: Body::Hello,
             framing: Framing::Length,
             chunk_bytes: CHUNK_BYTES,
@@ -157,6 +160,7 @@ impl Answer {
                 let delay = duration::parse(value).filter(|delay| *delay <= DELAY_MAX);
                 self.delay = delay.ok_or_else(|| bad("a duration such as 250ms, at most 1h"))?;
             }
+            "delay-from" => self.delay_from = number(0, u64::MAX, "a number")?,
             "framing" => {
                 let wanted = "one of length, chunked, close, bare";
                 self.framing = Framing::named(value).ok_or_else(|| bad(wanted))?;

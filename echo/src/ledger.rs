@@ -15,6 +15,13 @@ pub(crate) struct PathCount {
     generation: u64,
 }
 
+impl PathCount {
+    /// Requests to the path so far.
+    pub(crate) fn so_far(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+}
+
 /// What the connection owes the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owed {

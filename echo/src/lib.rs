@@ -28,6 +28,7 @@
 //! | parameter | meaning |
 //! |---|---|
 //! | `bytes`, `delay`, `status`, `fail`, `chunked` | as the path of that name |
+//! | `delay-from={n}` | the delay holds from the n-th request to this path on |
 //! | `framing=length` | the body's length stands in the head (the default) |
 //! | `framing=chunked` | chunked, in chunks of 16 KiB; for HTTP/1.0 as `close` |
 //! | `framing=close` | the body ends with the connection, which the head says |

@@ -39,7 +39,7 @@ impl Connection {
     /// Answers a request that has been counted.
     pub(crate) async fn answer(&mut self, request: &Request, asked: &Asked) -> Result<(), End> {
         let answer = &asked.answer;
-        if !answer.delay.is_zero() {
+        if !answer.delay.is_zero() && asked.path.so_far() >= answer.delay_from {
             self.wait(answer.delay).await?;
         }
         if let Some(ready) = &asked.ready {

@@ -2,9 +2,12 @@
 
 mod canonical;
 mod grant;
+pub mod health;
 pub mod link;
+mod mix;
 pub mod model;
 mod parse;
+mod philox;
 pub mod shape;
 pub mod units;
 mod verdict;
@@ -12,6 +15,7 @@ pub mod words;
 
 pub use canonical::{PlanHash, PlanHashError};
 pub use grant::Ledger;
+pub use mix::Mix;
 pub use model::*;
 pub use parse::{Fault, Faults, MAX_FAULTS, Place, QuickPlan, parse, parse_bytes};
-pub use verdict::{Accounts, TOLERATED_THOUSANDTHS, Verdict};
+pub use verdict::{Accounts, Verdict};

@@ -10,10 +10,16 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use volley_stats::{Iterations, Window};
+use volley_stats::Window;
+
+mod facts;
+mod share;
+
+pub use facts::WindowFacts;
+pub use share::{ArrivalShare, Share, UserShare};
 
 /// The version of this vocabulary. Coordinator and agent must have the same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// How long a lease lasts unless the plan says longer, in nanoseconds.
 pub const LEASE_NS: u64 = 3_000_000_000;
@@ -63,9 +69,38 @@ impl fmt::Display for RunId {
 }
 
 /// A random number drawn when an agent's process starts: the identity of that process.
+///
+/// In JSON it is 16 hex digits, since readers of JSON take a number of that size for one near it. What an early version
+/// stored as a number is read too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "WrittenIncarnation", into = "String")]
 pub struct Incarnation(pub u64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenIncarnation {
+    Number(u64),
+    Hex(#[serde(deserialize_with = "from_hex")] u64),
+}
+
+fn from_hex<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    u64::from_str_radix(&text, 16).map_err(serde::de::Error::custom)
+}
+
+impl From<WrittenIncarnation> for Incarnation {
+    fn from(written: WrittenIncarnation) -> Self {
+        match written {
+            WrittenIncarnation::Number(number) | WrittenIncarnation::Hex(number) => Self(number),
+        }
+    }
+}
+
+impl From<Incarnation> for String {
+    fn from(incarnation: Incarnation) -> Self {
+        incarnation.to_string()
+    }
+}
 
 impl fmt::Display for Incarnation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -228,15 +263,6 @@ pub struct Lease {
     pub until_ns: u64,
 }
 
-/// The part of a plan that is one agent's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// Users of this agent.
-    pub users: u32,
-    /// The number of its first user; users are numbered from 0 over the fleet.
-    pub first_user: u32,
-}
-
 /// What a coordinator orders. Saved before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
@@ -280,51 +306,6 @@ pub enum Order {
     Release,
 }
 
-/// The scalars of a window that decide about a run; the histograms don't.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WindowFacts {
-    /// See [`Report::Window`].
-    pub sequence: u64,
-    /// Iterations in the window.
-    pub iterations: Iterations,
-    /// Requests started in the window.
-    pub started: u64,
-    /// Requests that ended ok.
-    pub ok: u64,
-    /// Requests that failed.
-    pub failed: u64,
-    /// Requests that were cut off.
-    pub cancelled: u64,
-    /// Seconds before this one are complete.
-    pub watermark_s: u32,
-    /// Run time of the latest completion, in nanoseconds; 0 without any.
-    pub latest_ns: u64,
-    /// See [`Report::Window`].
-    pub last: bool,
-}
-
-impl WindowFacts {
-    /// The facts of a reported window.
-    #[must_use]
-    pub fn of(sequence: u64, window: &Window, last: bool) -> Self {
-        let mut facts = Self {
-            sequence,
-            iterations: window.iterations(),
-            watermark_s: window.watermark_s,
-            latest_ns: window.latest_ns,
-            last,
-            ..Self::default()
-        };
-        for row in window.rows.values() {
-            facts.started += row.counters.started;
-            facts.ok += row.counters.ok;
-            facts.failed += row.counters.failed;
-            facts.cancelled += row.counters.cancelled;
-        }
-        facts
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +321,17 @@ mod tests {
     fn a_round_trip_of_hostile_numbers_does_not_overflow() {
         let trip = RoundTrip { sent_ns: u64::MAX, received_ns: 0, answered_ns: 0, returned_ns: u64::MAX };
         assert_eq!(trip.offset_ns(), i64::MIN);
+    }
+
+    #[test]
+    fn an_incarnation_is_written_in_hex_and_read_in_either_form() {
+        let incarnation = Incarnation(0x00ab_cdef_0123_4567);
+        let written = serde_json::to_string(&incarnation).expect("can be written");
+        assert_eq!(written, r#""00abcdef01234567""#);
+        for text in [written, incarnation.0.to_string()] {
+            assert_eq!(serde_json::from_str::<Incarnation>(&text).expect(&text), incarnation);
+        }
+        serde_json::from_str::<Incarnation>(r#""xyz""#).expect_err("no number");
     }
 
     #[test]

@@ -1,21 +1,33 @@
 //! The plan: what to send and how hard. Values that exist here are valid; texts become plans in [`crate::parse`].
 
+mod load;
 mod method;
+mod scenario;
 mod target;
+mod tolerance;
 
+pub use load::{Amount, ClosedLoad, Load, Model, OpenLoad, Users};
 pub use method::{Method, MethodError, is_token};
+pub use scenario::{Request, Scenario, Step, Think};
 pub use target::{Target, TargetError};
+pub use tolerance::{Tolerance, ToleranceError};
 
-use crate::units::duration_in_words;
-use crate::words::counted;
 use std::time::Duration;
 
 /// Most bytes of a plan's text, and of its canonical form.
 pub const MAX_PLAN_BYTES: usize = 1 << 20;
 /// Most users of the closed model.
 pub const MAX_USERS: u32 = 100_000;
-/// Most requests of a plan with a fixed count.
-pub const MAX_REQUESTS: u64 = 1_000_000_000_000;
+/// Most iterations of a plan with a fixed count.
+pub const MAX_ITERATIONS: u64 = 1_000_000_000_000;
+/// Most iterations that the open model may have in flight, and most connections.
+pub const MAX_IN_FLIGHT: u32 = 100_000;
+/// Most steps of a plan that send a request: results are kept apart for each.
+pub const MAX_STEPS: usize = 200;
+/// Most scenarios of a plan.
+pub const MAX_SCENARIOS: usize = 100;
+/// Highest weight of a scenario.
+pub const MAX_WEIGHT: u32 = 1_000;
 /// Most header lines of one step.
 pub const MAX_HEADERS: usize = 100;
 /// Most characters of a name: of a plan, a scenario or a step.
@@ -28,24 +40,43 @@ pub const MAX_NAME_CHARS: usize = 200;
 pub struct Plan {
     /// What people call it, at most [`MAX_NAME_CHARS`] characters.
     pub name: String,
-    /// Where the requests go.
+    /// Where the requests go. Its path is `/`: what is asked for there, the steps say.
     pub target: Target,
     /// How requests and connections are handled.
     pub http: HttpOptions,
     /// How hard the target is loaded.
     pub load: Load,
-    /// What the users do; one scenario of one step in this version.
+    /// What an iteration does: one of these, by their weights. Never empty, and one request at least in all.
     pub scenarios: Vec<Scenario>,
     /// Which agents the run needs.
     pub agents: AgentsWanted,
 }
 
 impl Plan {
+    /// What is loaded, as people read it: the whole URL where the plan sends one request only, else the target.
+    pub fn url(&self) -> String {
+        let target = self.target.to_string();
+        let mut requests = self.requests();
+        match (requests.next(), requests.next()) {
+            (Some(only), None) => format!("{}{}", target.trim_end_matches('/'), only.path),
+            _ => target,
+        }
+    }
+
     /// The load as lists of runs show it: `50 users closed, 10 s`.
     pub fn load_in_words(&self) -> String {
-        match &self.load {
-            Load::Closed(closed) => closed.in_words(),
-        }
+        self.load.in_words(self.iterations_noun())
+    }
+
+    /// What an iteration is called where people read of it: `request` where each is one request and nothing else.
+    pub fn iterations_noun(&self) -> &'static str {
+        let is_single = |scenario: &Scenario| matches!(scenario.steps.as_slice(), [Step::Request(_)]);
+        if self.scenarios.iter().all(is_single) { "request" } else { "iteration" }
+    }
+
+    /// The requests of all scenarios; the place of each is its [`StepId`](volley_stats::StepId).
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.scenarios.iter().flat_map(Scenario::requests)
     }
 }
 
@@ -58,6 +89,10 @@ pub struct HttpOptions {
     pub timeout: Duration,
     /// The most that connecting may take.
     pub connect_timeout: Duration,
+    /// In the open model, most connections that are open at the same time, over all agents: 1 to [`MAX_IN_FLIGHT`];
+    /// an iteration waits for one. `None` bounds them by what is in flight. In the closed model, where each user has
+    /// one of its own, it is always `None`.
+    pub connections: Option<u32>,
 }
 
 impl HttpOptions {
@@ -73,85 +108,8 @@ impl Default for HttpOptions {
             keep_alive: true,
             timeout: Self::DEFAULT_TIMEOUT,
             connect_timeout: Self::DEFAULT_CONNECT_TIMEOUT,
+            connections: None,
         }
-    }
-}
-
-/// How hard the target is loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Load {
-    /// Each user waits for its answer before it goes on.
-    Closed(ClosedLoad),
-}
-
-/// The closed model. At least one of `requests` and `duration` is there; whichever is reached first ends the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClosedLoad {
-    /// How many users go at the same time, 1 to [`MAX_USERS`].
-    pub users: u32,
-    /// How many requests are sent, exactly, by all agents together.
-    pub requests: Option<u64>,
-    /// How long new requests are started.
-    pub duration: Option<Duration>,
-    /// How long requests in flight may still take once no new ones are started; then they are cancelled.
-    pub drain: Duration,
-}
-
-impl ClosedLoad {
-    /// The drain time of a plan that names none.
-    pub const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
-
-    fn in_words(&self) -> String {
-        let users = counted(self.users.into(), "user");
-        let amount = match (self.requests, self.duration) {
-            (Some(requests), Some(duration)) => {
-                format!("{}, at most {}", counted(requests, "request"), duration_in_words(duration))
-            }
-            (Some(requests), None) => counted(requests, "request"),
-            (None, Some(duration)) => duration_in_words(duration),
-            (None, None) => "without end".to_owned(),
-        };
-        format!("{users} closed, {amount}")
-    }
-}
-
-/// A named sequence of steps.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scenario {
-    /// What people call it.
-    pub name: String,
-    /// Its part of all iterations, relative to the other scenarios' weights; at least 1.
-    pub weight: u32,
-    /// What one iteration does, in order.
-    pub steps: Vec<Step>,
-}
-
-impl Scenario {
-    /// The name of the scenario that the short form stands for.
-    pub const DEFAULT_NAME: &'static str = "main";
-}
-
-/// One request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The key of its results; [`Step::default_name`] where the plan gives none.
-    pub name: String,
-    /// The request method.
-    pub method: Method,
-    /// Path and query, as in the request line: begins with `/`, holds no space and no fragment.
-    pub path: String,
-    /// Header lines in the order they are sent. Names are tokens; values hold no control characters; none of them
-    /// belongs to the framing or the connection, which the engine owns. `Host` may be among them.
-    pub headers: Vec<(String, String)>,
-    /// The body, UTF-8 in every plan that was parsed; empty for a request without one.
-    pub body: Vec<u8>,
-}
-
-impl Step {
-    /// The name of a step that has none: method and path without the query, since queries tend to carry ids.
-    pub fn default_name(method: &Method, path: &str) -> String {
-        let without_query = path.split_once('?').map_or(path, |(before, _)| before);
-        capped_name(&format!("{method} {without_query}"))
     }
 }
 

@@ -4,10 +4,14 @@
 mod cursor;
 mod fault;
 mod headers;
+mod http;
 mod json;
+mod load;
+mod measures;
 mod node;
 mod quick;
 mod scalar;
+mod scenarios;
 mod section;
 mod sections;
 mod template;
@@ -15,6 +19,7 @@ mod yaml;
 
 pub use fault::{Fault, Faults, MAX_FAULTS, Place};
 pub use quick::QuickPlan;
+pub(crate) use scenarios::verb_of;
 pub(crate) use template::escape as escape_template;
 
 use crate::model::{MAX_PLAN_BYTES, Plan};

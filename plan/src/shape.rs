@@ -16,7 +16,6 @@
 //!
 //! All of it is computed with whole numbers: products first, in 128 bits and where needed in 256, the division last.
 
-mod philox;
 mod piece;
 mod poisson;
 mod poisson_table;

@@ -1,12 +1,10 @@
 //! The account of a run and the verdict over it.
 
 use serde::{Deserialize, Serialize};
-use volley_stats::Iterations;
 
+use crate::link::WindowFacts;
+use crate::model::Tolerance;
 use crate::words::{count, counted};
-
-/// The share of the planned load that may be missed or unknown before a run is invalid, in thousandths.
-pub const TOLERATED_THOUSANDTHS: u64 = 10;
 
 /// What a run's numbers say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +33,7 @@ impl Verdict {
     }
 }
 
-/// The account of a run: `planned = started + missed + unknown` of iterations, and
+/// The account of a run's measured part: `planned = started + missed + unknown` of iterations, and
 /// `requests_started = ok + failed + cancelled + unresolved` of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accounts {
@@ -60,6 +58,12 @@ pub struct Accounts {
     pub cancelled: u64,
     /// Requests that a lost agent had reported as started and not as ended.
     pub unresolved: u64,
+    /// Those of the failed ones for which the generator had no local port left.
+    #[serde(default)]
+    pub without_port: u64,
+    /// Those of the failed ones for which it had no descriptor left.
+    #[serde(default)]
+    pub without_descriptor: u64,
     /// Users times milliseconds that a timed closed run planned.
     pub planned_user_ms: u64,
     /// Those of them that were lost with agents.
@@ -67,15 +71,17 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Adds what a window says.
-    pub fn add(&mut self, iterations: Iterations, started: u64, ok: u64, failed: u64, cancelled: u64) {
+    /// Adds what an agent says.
+    pub fn add(&mut self, facts: &WindowFacts) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-        add(&mut self.started, iterations.started);
-        add(&mut self.missed, iterations.missed);
-        add(&mut self.requests_started, started);
-        add(&mut self.ok, ok);
-        add(&mut self.failed, failed);
-        add(&mut self.cancelled, cancelled);
+        add(&mut self.started, facts.iterations.started);
+        add(&mut self.missed, facts.iterations.missed);
+        add(&mut self.requests_started, facts.started);
+        add(&mut self.ok, facts.ok);
+        add(&mut self.failed, facts.failed);
+        add(&mut self.cancelled, facts.cancelled);
+        add(&mut self.without_port, facts.without_port);
+        add(&mut self.without_descriptor, facts.without_descriptor);
     }
 
     /// How the account fails to add up, in words; `None` when it does. For a finished run.
@@ -107,28 +113,51 @@ impl Accounts {
 
     /// Why the measurement cannot be trusted, in a sentence; `None` when it can.
     #[must_use]
-    pub fn invalid_because(&self) -> Option<String> {
-        let tolerated = |part: u64, of: u64| {
-            u128::from(part) * 1000 <= u128::from(of) * u128::from(TOLERATED_THOUSANDTHS)
-        };
+    pub fn invalid_because(&self, tolerate: Tolerance) -> Option<String> {
         if let Some(fault) = self.fault() {
             return Some(format!("the account does not add up: {fault}"));
         }
         if let Some(planned) = self.planned
-            && !tolerated(self.missed.saturating_add(self.unknown), planned)
+            && !tolerate.allows(self.missed.saturating_add(self.unknown), planned)
         {
             let planned = counted(planned, "planned iteration");
-            return Some(format!("{} of {planned}, more than 1 %", self.gap_in_words()));
+            return Some(format!("{} of {planned}, more than {tolerate}", self.gap_in_words()));
         }
-        if !tolerated(self.unresolved, self.requests_started) {
-            let (unresolved, started) =
-                (count(self.unresolved), counted(self.requests_started, "started request"));
-            return Some(format!("{unresolved} unresolved of {started}, more than 1 %"));
+        let requests = counted(self.requests_started, "started request");
+        if !tolerate.allows(self.unresolved, self.requests_started) {
+            return Some(format!(
+                "{} unresolved of {requests}, more than {tolerate}",
+                count(self.unresolved)
+            ));
         }
-        if !tolerated(self.lost_user_ms, self.planned_user_ms) {
-            return Some("more than 1 % of the planned users' time was lost with agents".to_owned());
+        if !tolerate.allows(self.lost_user_ms, self.planned_user_ms) {
+            return Some(format!("more than {tolerate} of the planned users' time was lost with agents"));
+        }
+        if !tolerate.allows(self.without_port.saturating_add(self.without_descriptor), self.requests_started)
+        {
+            return Some(format!("{} of {requests}, more than {tolerate}", self.shortage_in_words()?));
         }
         (self.ok == 0).then(|| "nothing succeeded".to_owned())
+    }
+
+    /// What the generator lacked, with the cure; `None` where it lacked nothing.
+    #[must_use]
+    pub fn shortage_in_words(&self) -> Option<String> {
+        let ports = (self.without_port > 0).then(|| {
+            format!(
+                "the generator had no local port left for {} (use fewer or kept connections, more agents or \
+                 addresses, or a wider net.ipv4.ip_local_port_range)",
+                count(self.without_port)
+            )
+        });
+        let descriptors = (self.without_descriptor > 0).then(|| {
+            format!(
+                "the generator had no descriptor left for {} (raise its limit, `ulimit -n`)",
+                count(self.without_descriptor)
+            )
+        });
+        let lacks: Vec<_> = [ports, descriptors].into_iter().flatten().collect();
+        (!lacks.is_empty()).then(|| lacks.join(" and "))
     }
 }
 
@@ -142,7 +171,7 @@ mod tests {
     use super::*;
 
     fn check(accounts: Accounts, expected: Option<&str>) {
-        let said = accounts.invalid_because();
+        let said = accounts.invalid_because(Tolerance::default());
         match (said.as_deref(), expected) {
             (None, None) => {}
             (Some(said), Some(part)) if said.contains(part) => {}
@@ -172,6 +201,9 @@ mod tests {
         check(Accounts { ok: 890, unresolved: 10, ..good }, None);
         check(Accounts { ok: 889, unresolved: 11, ..good }, Some("11 unresolved of 1,000 started requests"));
         check(Accounts { planned_user_ms: 1000, lost_user_ms: 11, ..good }, Some("users' time"));
+        check(Accounts { without_port: 10, ..good }, None);
+        check(Accounts { without_port: 11, ..good }, Some("no local port left for 11"));
+        check(Accounts { without_descriptor: 50, ..good }, Some("no descriptor left for 50"));
         check(Accounts::default(), Some("nothing succeeded"));
     }
 }

@@ -16,15 +16,30 @@ fn check_fault(text: &str, fault: &str) {
     assert!(found.starts_with(fault) && !found.contains('\n'), "{found}");
 }
 
-#[test]
-fn case_49_plan_errors() {
-    let cases: Vec<_> = include_str!("bad_plans.txt").split("=== ").skip(1).collect();
+/// All plans of a table of cases.
+fn check_all(table: &str, least: usize) {
+    let cases: Vec<_> = table.split("=== ").skip(1).collect();
     for case in &cases {
-        let (name, case) = case.split_once('\n').unwrap();
-        let (text, faults) = case.split_once("\n--->\n").unwrap();
+        let (name, case) = case.split_once('\n').expect("a name in a line of its own");
+        let (text, faults) = case.split_once("\n--->\n").expect("an arrow between plan and faults");
         check(name, &text.replace("<NUL>", "\0"), faults.trim_end());
     }
-    assert!(cases.len() >= 60, "the table has lost its cases");
+    assert!(cases.len() >= least, "the table has lost its cases");
+}
+
+#[test]
+fn case_49_plan_errors() {
+    check_all(include_str!("bad_plans.txt"), 60);
+}
+
+#[test]
+fn case_49_errors_of_loads() {
+    check_all(include_str!("bad_loads.txt"), 60);
+}
+
+#[test]
+fn case_49_errors_of_scenarios() {
+    check_all(include_str!("bad_scenarios.txt"), 20);
 }
 
 #[test]
@@ -139,6 +154,7 @@ fn faults_of_flags_name_the_flag() {
         keep_alive: Some(false),
         timeout: Some("0s".to_owned()),
         drain: Some("-1s".to_owned()),
+        ..QuickPlan::default()
     };
     let found = quick.into_plan().unwrap_err();
     assert!(found.0.iter().all(|fault| fault.line().is_none() && fault.column().is_none()));
@@ -156,5 +172,34 @@ fn faults_of_flags_name_the_flag() {
          -z: duration: found `10`, a number without one of the units ns us ms s m h, expected a duration from \
          1ms to 720h, such as 1m30s (did you mean 10s?)\n\
          URL: target: found https, which comes in a later version, expected an http:// URL"
+    );
+}
+
+#[test]
+fn faults_of_a_rate_name_its_flags() {
+    let quick = QuickPlan {
+        url: "http://h".to_owned(),
+        users: Some(3),
+        rate: Some("200".to_owned()),
+        connections: Some(0),
+        warmup: Some("5".to_owned()),
+        arrivals: Some("random".to_owned()),
+        max_in_flight: Some(0),
+        tolerate: Some("1".to_owned()),
+        ..QuickPlan::default()
+    };
+    let found = quick.into_plan().unwrap_err();
+    assert_eq!(
+        found.to_string(),
+        "--arrivals: arrivals: found `random`, expected `uniform` or `poisson`\n\
+         --max-in-flight: max_in_flight: found `0`, expected a whole number from 1 to 100000\n\
+         --rate: rate: found `200`, a number without one of the units /s /m /h, expected a rate from 0/s to \
+         10000000/s, such as 200/s (did you mean 200/s?)\n\
+         --tolerate: tolerate: found `1`, a number without %, expected a percentage from 0% to 100%, such as 1% or \
+         0.5% (did you mean 1%?)\n\
+         --warmup: warmup: found `5`, a number without one of the units ns us ms s m h, expected a duration from \
+         0s to 720h, such as 1m30s (did you mean 5s?)\n\
+         -c: connections: found `0`, expected a whole number from 1 to 100000\n\
+         -c: users: stands beside `rate`, expected `rate` (the open model) or `users` (the closed one), not both"
     );
 }

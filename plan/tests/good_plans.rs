@@ -1,10 +1,10 @@
 //! Plans that are accepted: what each way of writing them means, and their canonical form.
 
 use std::time::Duration;
-use volley_plan::{Load, Plan, QuickPlan, Step, parse};
+use volley_plan::{Amount, Model, Plan, QuickPlan, Request, Tolerance, Users, parse};
 
 const YAML: &str = r#"
-# every key of this version
+# every key of a closed load, in its short form
 version: 1
 name: "checkout: été"
 target: http://shop.test:8080/cart?id=1
@@ -20,6 +20,7 @@ body: |
 users: 50
 requests: 1000
 duration: 1m30s
+tolerate: 0.5%
 drain: 500ms
 keep_alive: false
 timeout: 2s
@@ -31,15 +32,18 @@ const JSON: &str = r#"{
 	"version": 1, "name": "checkout: \u00e9t\u00e9", "target": "http:\/\/shop.test:8080/cart?id=1", "method": "POST",
 	"headers": {"Content-Type": "application/json", "accept": ["text/html", "*/*"], "x-number": 1.50,
 		"x-empty": "", "Host": "other.test"},
-	"body": "{\"sku\": 42}\n", "users": 50, "requests": 1000, "duration": "90s", "drain": "0.5s",
+	"body": "{\"sku\": 42}\n", "users": 50, "requests": 1000, "duration": "90s", "tolerate": "0.5%", "drain": "0.5s",
 	"keep_alive": false, "timeout": "2s", "connect_timeout": "1500ms", "agents": {"min": 2, "wait": "1m"}
 }"#;
 
 const CANONICAL: &str = concat!(
-    r#"{"version":1,"name":"checkout: été","target":"http://shop.test:8080/cart?id=1","method":"POST","#,
+    r#"{"version":1,"name":"checkout: été","target":"http://shop.test:8080/","#,
+    r#""http":{"keep_alive":false,"timeout":"2s","connect_timeout":"1s500ms"},"#,
+    r#""load":{"warmup":"0s","stages":[{"users":50,"for":"1m30s"}],"iterations":1000,"tolerate":"0.5%","#,
+    r#""drain":"500ms"},"#,
+    r#""scenarios":{"main":{"weight":1,"steps":[{"post":"/cart?id=1","name":"POST /cart","#,
     r#""headers":{"Content-Type":"application/json","accept":["text/html","*/*"],"x-number":"1.50","#,
-    r#""x-empty":"","Host":"other.test"},"body":"{\"sku\": 42}\n","users":50,"requests":1000,"#,
-    r#""duration":"1m30s","drain":"500ms","keep_alive":false,"timeout":"2s","connect_timeout":"1s500ms","#,
+    r#""x-empty":"","Host":"other.test"},"body":"{\"sku\": 42}\n"}]}},"#,
     r#""agents":{"min":2,"wait":"1m"}}"#,
 );
 
@@ -47,8 +51,8 @@ fn valid(text: &str) -> Plan {
     parse(text).unwrap_or_else(|faults| panic!("{faults}\n{text}"))
 }
 
-fn step(plan: &Plan) -> &Step {
-    &plan.scenarios[0].steps[0]
+fn step(plan: &Plan) -> &Request {
+    plan.requests().next().expect("every plan sends a request")
 }
 
 /// The body that `lines`, put behind the keys that every plan needs, say.
@@ -60,11 +64,15 @@ fn body(lines: &str) -> String {
 #[test]
 fn yaml_and_json_say_the_same_plan() {
     let plan = valid(YAML);
-    let Load::Closed(load) = &plan.load;
+    let Model::Closed(load) = &plan.load.model else { panic!("a closed load") };
+    let Users::Staged(shape) = &load.users else { panic!("users by the time") };
     assert_eq!(plan.name, "checkout: été");
     assert_eq!((plan.target.host(), plan.target.port()), ("shop.test", 8080));
-    assert_eq!((load.users, load.requests), (50, Some(1000)));
-    assert_eq!((load.duration, load.drain), (Some(Duration::from_secs(90)), Duration::from_millis(500)));
+    assert_eq!(plan.target.path_and_query(), "/", "the step has it");
+    assert_eq!(plan.url(), "http://shop.test:8080/cart?id=1");
+    assert_eq!((load.users.most(), load.iterations), (50, Some(Amount::InAll(1000))));
+    assert_eq!((shape.total_ns(), plan.load.drain), (90_000_000_000, Duration::from_millis(500)));
+    assert_eq!(plan.load.tolerate, Tolerance { thousandths: 5 });
     assert_eq!((plan.http.keep_alive, plan.http.timeout), (false, Duration::from_secs(2)));
     assert_eq!(plan.http.connect_timeout, Duration::from_millis(1500));
     assert_eq!((plan.agents.min, plan.agents.wait), (2, Duration::from_secs(60)));
@@ -95,7 +103,7 @@ fn the_canonical_form_and_its_hash_stay_as_they_are() {
     assert_eq!(plan.canonical_json(), CANONICAL);
     assert_eq!(valid(CANONICAL), plan);
     // What `printf %s CANONICAL | sha256sum` says: agents of this version compute the same.
-    let hash = "6ebe2bea5eef11bb5593f82ab02a1fdeaede7a8d199ce1643874fceec9404a78";
+    let hash = "ab07b69041d012890694bdd5d6b43c12056994c4424f46a842f7a054e7fa9981";
     assert_eq!(plan.hash().to_string(), hash);
     assert_eq!(hash.parse(), Ok(plan.hash()));
     assert_eq!(serde_json::to_value(plan.hash()).unwrap(), hash);
@@ -107,7 +115,13 @@ fn defaults_are_written_out() {
     let plan = valid("target: http://h/a?b\nusers: 3\nrequests: 7\n");
     assert_eq!(
         plan.canonical_json(),
-        r#"{"version":1,"name":"h/a","target":"http://h/a?b","method":"GET","users":3,"requests":7,"drain":"10s","keep_alive":true,"timeout":"10s","connect_timeout":"5s","agents":{"min":1,"wait":"0s"}}"#
+        concat!(
+            r#"{"version":1,"name":"h/a","target":"http://h/","#,
+            r#""http":{"keep_alive":true,"timeout":"10s","connect_timeout":"5s"},"#,
+            r#""load":{"warmup":"0s","stages":[{"users":3}],"iterations":7,"tolerate":"1%","drain":"10s"},"#,
+            r#""scenarios":{"main":{"weight":1,"steps":[{"get":"/a?b","name":"GET /a"}]}},"#,
+            r#""agents":{"min":1,"wait":"0s"}}"#,
+        )
     );
     let short = valid("target: http://h\nusers: 1\nrequests: 1\ntimeout: 1s\n");
     assert_eq!(short.http.connect_timeout, Duration::from_secs(1), "bounded by the time-out of the whole");
@@ -156,17 +170,6 @@ fn flow_mappings_are_yaml_too() {
 }
 
 #[test]
-fn loads_are_said_in_words() {
-    for (lines, words) in [
-        ("users: 50\nduration: 10s\n", "50 users closed, 10 s"),
-        ("users: 10\nrequests: 1000\n", "10 users closed, 1,000 requests"),
-        ("users: 1\nrequests: 1\nduration: 90s\n", "1 user closed, 1 request, at most 1 min 30 s"),
-    ] {
-        assert_eq!(valid(&format!("target: http://h\n{lines}")).load_in_words(), words);
-    }
-}
-
-#[test]
 fn flags_make_the_plan_that_a_file_would() {
     let url = |url: &str| QuickPlan { url: url.to_owned(), ..QuickPlan::default() };
     let timed = "target: http://h\nusers: 50\nduration: 10s\ndrain: 0s\n";
@@ -186,5 +189,34 @@ fn flags_make_the_plan_that_a_file_would() {
     };
     let file = "{target: 'http://h/$${y}?$${z}', users: 2, duration: 1m, method: PUT, body: '$${x} 042', \
                 headers: {A: ['1', '2'], b: 'no', C: ''}, keep_alive: false, timeout: 3s, drain: 5s}";
+    assert_eq!(full.into_plan(), Ok(valid(file)));
+}
+
+#[test]
+fn flags_of_a_rate_make_the_open_model() {
+    let rate = |rate: &str| QuickPlan {
+        url: "http://h".to_owned(),
+        rate: Some(rate.to_owned()),
+        ..QuickPlan::default()
+    };
+    let timed = "target: http://h\nrate: 200/s\nduration: 10s\ndrain: 0s\n";
+    assert_eq!(rate("200/s").into_plan(), Ok(valid(timed)));
+    let counted = QuickPlan { requests: Some(200), connections: Some(10), ..rate("10/s") };
+    assert_eq!(
+        counted.into_plan(),
+        Ok(valid("target: http://h\nrate: 10/s\nrequests: 200\nconnections: 10\n"))
+    );
+    let full = QuickPlan {
+        connections: Some(5),
+        requests: Some(7),
+        duration: Some("1m".to_owned()),
+        warmup: Some("5s".to_owned()),
+        arrivals: Some("poisson".to_owned()),
+        max_in_flight: Some(20),
+        tolerate: Some("0.5%".to_owned()),
+        ..rate("30/m")
+    };
+    let file = "{target: 'http://h', rate: 30/m, connections: 5, requests: 7, duration: 1m, warmup: 5s, \
+                arrivals: poisson, max_in_flight: 20, tolerate: 0.5%, drain: 0s}";
     assert_eq!(full.into_plan(), Ok(valid(file)));
 }

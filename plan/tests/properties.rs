@@ -8,6 +8,12 @@ const PLAN: &str = "version: 1\nname: 'a'\ntarget: http://[::1]:8080/a?b=c\nmeth
                     \"b\"\n  c: [d, 'e']\nbody: |\n  {\"f\": 1}\nusers: 5\nrequests: 10\nduration: 1m30s\n\
                     drain: 1.5s\nkeep_alive: true\ntimeout: 3s\nconnect_timeout: 1s\nagents: {min: 1, wait: 0s}\n";
 
+const OPEN_PLAN: &str = "target: http://h\nhttp: {timeout: 3s, connections: 5}\nload:\n  arrivals: poisson\n  \
+                         max_in_flight: 10\n  warmup: 1s\n  stages:\n    - {rate: 50/s, ramp_to: 1.5/m, for: 2m}\n    - \
+                         {ramp_to: 9/s, for: 0s}\n    - steps: {from: 1/s, to: 9/s, by: 2/s, every: 1s}\n  tolerate: \
+                         0.5%\nscenarios:\n  'a b':\n    weight: 3\n    steps:\n      - get: /a?b\n        name: c\n      - \
+                         think: 1s..2s\n      - method: X\n        path: /\n  d: {steps: [put: /]}\nagents: {min: 5}\n";
+
 /// What must hold of an answer, whichever it is.
 fn check(text: &str, answer: &Result<Plan, Faults>) -> Result<(), TestCaseError> {
     match answer {
@@ -45,7 +51,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    prop::sample::select(vec![
+    const KEYS: [&str; 44] = [
         "version",
         "name",
         "target",
@@ -59,47 +65,171 @@ fn key() -> impl Strategy<Value = String> {
         "keep_alive",
         "timeout",
         "connect_timeout",
+        "connections",
         "agents",
         "rate",
+        "iterations",
+        "iterations_per_user",
+        "warmup",
+        "arrivals",
+        "max_in_flight",
+        "pacing",
+        "tolerate",
+        "load",
+        "http",
+        "scenarios",
         "usrs",
         "  min",
         "  x-a",
+        "  stages",
+        "  - rate",
+        "  - users",
+        "    ramp_to",
+        "    for",
+        "  - steps",
+        "      from",
+        "  a",
+        "    weight",
+        "    steps",
+        "    - get",
+        "    - think",
+        "      path",
         "- ",
         "",
-    ])
-    .prop_map(str::to_owned)
+    ];
+    prop::sample::select(KEYS.as_slice()).prop_map(str::to_owned)
 }
 
 /// What can be typed, so that most of it makes a plan.
 fn quick() -> impl Strategy<Value = QuickPlan> {
     let duration = || prop::option::of("[1-9][0-9]{0,3}(ms|s|m)([1-9]us)?");
     let header = "[A-Za-z-]{1,6}:[ -~ü]{0,12}";
-    (
+    let request = (
         "http://[a-z]{1,8}(:[1-9][0-9]{0,3})?/[!-~ü]{0,12}",
-        prop::option::of(1_u64..200_000),
-        prop::option::of(1_u64..2_000_000_000_000),
-        (duration(), duration(), duration()),
         prop::option::of("[A-Z]{1,8}"),
         prop::collection::vec(header, 0..6),
         prop::option::of(any::<String>()),
         any::<Option<bool>>(),
+    );
+    let load = (
+        prop::option::of(1_u64..200_000),
+        prop::option::of("[1-9][0-9]{0,5}/(s|m|h)"),
+        prop::option::of(1_u64..2_000_000_000_000),
+        prop::option::of(select(&["uniform", "poisson"])),
+        prop::option::of(1_u64..200_000),
+        prop::option::of("[0-9]{1,2}(\\.[0-9])?%"),
+    );
+    (request, load, (duration(), duration(), duration(), duration())).prop_map(
+        |((url, method, headers, body, keep_alive), load, (duration, warmup, timeout, drain))| {
+            let (connections, rate, requests, arrivals, max_in_flight, tolerate) = load;
+            let (users, connections) = if rate.is_some() { (None, connections) } else { (connections, None) };
+            let (warmup, arrivals) = (warmup.filter(|_| rate.is_some()), arrivals.filter(|_| rate.is_some()));
+            let max_in_flight = max_in_flight.filter(|_| rate.is_some());
+            QuickPlan {
+                url,
+                users,
+                rate,
+                connections,
+                requests,
+                duration,
+                warmup,
+                arrivals,
+                max_in_flight,
+                tolerate,
+                method,
+                headers,
+                body,
+                keep_alive,
+                timeout,
+                drain,
+            }
+        },
     )
-        .prop_map(
-            |(url, users, requests, (duration, timeout, drain), method, headers, body, keep_alive)| {
-                QuickPlan {
-                    url,
-                    users,
-                    requests,
-                    duration,
-                    method,
-                    headers,
-                    body,
-                    keep_alive,
-                    timeout,
-                    drain,
-                }
-            },
-        )
+}
+
+fn select(texts: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::sample::select(texts).prop_map(str::to_owned)
+}
+
+/// Lines of a valid load of the open model, in either form.
+fn open_load() -> impl Strategy<Value = String> {
+    let rate = || "[1-9][0-9]{0,4}(\\.[0-9]{1,3})?/(s|m|h)";
+    let time = || "[0-9]{1,3}(s|ms)([1-9][0-9]{0,5}ns)?";
+    let next = prop_oneof![
+        (rate(), time()).prop_map(|(rate, time)| format!("{{ rate: {rate}, for: {time} }}")),
+        (rate(), time()).prop_map(|(rate, time)| format!("{{ ramp_to: {rate}, for: {time} }}")),
+        (rate(), rate(), time())
+            .prop_map(|(from, to, time)| format!("{{ rate: {from}, ramp_to: {to}, for: {time} }}")),
+        (1_u32..90, 1_u32..90, 1_u32..50, 1_u32..9).prop_map(|(from, to, by, every)| {
+            format!("{{ steps: {{ from: {from}/s, to: {to}/s, by: {by}/s, every: {every}s }} }}")
+        }),
+    ];
+    let stages = (rate(), prop::collection::vec(next, 0..6))
+        .prop_map(|(first, next)| format!("stages: [{{ rate: {first}, for: 1s }}, {}]", next.join(", ")));
+    let bounds = (
+        prop::option::of(time()).prop_map(|warmup| warmup.map(|warmup| format!("warmup: {warmup}"))),
+        prop::option::of(1_u32..1000).prop_map(|most| most.map(|most| format!("max_in_flight: {most}"))),
+        prop::option::of(1_u32..1000).prop_map(|count| count.map(|count| format!("iterations: {count}"))),
+        select(&["uniform", "poisson"]).prop_map(|kind| Some(format!("arrivals: {kind}"))),
+    )
+        .prop_map(|(warmup, most, count, kind)| {
+            [warmup, most, count, kind].into_iter().flatten().collect::<Vec<_>>()
+        });
+    let count = (rate(), 1_u32..600)
+        .prop_map(|(rate, count)| (format!("rate: {rate}"), format!("iterations: {count}")));
+    prop_oneof![
+        (rate(), "[1-9][0-9]{0,3}s", bounds).prop_map(|(rate, time, bounds)| {
+            format!("rate: {rate}\nduration: {time}\n{}\n", bounds.join("\n"))
+        }),
+        (stages, 1_u32..1000)
+            .prop_map(|(stages, most)| format!("load: {{ {stages}, max_in_flight: {most} }}\n")),
+        count.prop_map(|(rate, count)| format!("{rate}\n{count}\n")),
+    ]
+}
+
+/// Lines of a valid load of the closed model, in either form.
+fn closed_load() -> impl Strategy<Value = String> {
+    let next = prop_oneof![
+        (0_u32..1000, 0_u32..100).prop_map(|(users, time)| format!("{{ users: {users}, for: {time}s }}")),
+        (0_u32..1000, 0_u32..100).prop_map(|(users, time)| format!("{{ ramp_to: {users}, for: {time}ms }}")),
+    ];
+    let stages = (1_u32..1000, prop::collection::vec(next, 0..6))
+        .prop_map(|(first, next)| format!("stages: [{{ users: {first}, for: 1s }}, {}]", next.join(", ")));
+    let end = prop_oneof![
+        (1_u32..1000).prop_map(|count| format!("iterations: {count}")),
+        (1_u32..1000).prop_map(|count| format!("iterations_per_user: {count}")),
+        (1_u32..1000, 0_u32..10).prop_map(|(time, warmup)| format!("duration: {time}s\nwarmup: {warmup}s")),
+    ];
+    let pacing = prop::option::of("[1-9][0-9]?ms")
+        .prop_map(|pacing| pacing.map_or(String::new(), |p| format!("pacing: {p}\n")));
+    prop_oneof![
+        (1_u32..1000, end, pacing)
+            .prop_map(|(users, end, pacing)| format!("users: {users}\n{end}\n{pacing}")),
+        (stages, "[0-9]?s").prop_map(|(stages, warmup)| format!("load: {{ {stages}, warmup: 1{warmup} }}\n")),
+    ]
+}
+
+/// Lines of valid scenarios, or of one request in the short form.
+fn scenarios() -> impl Strategy<Value = String> {
+    let path = "/[a-z]{0,3}(\\?[a-z]=[0-9ü]{1,2})?";
+    let step = prop_oneof![
+        4 => (select(&["get", "head", "post", "put", "patch", "delete", "options"]), path)
+            .prop_map(|(verb, path)| format!("{verb}: '{path}'")),
+        1 => ("[A-Z]{1,6}", path).prop_map(|(method, path)| format!("method: \"{method}\", path: '{path}', body: 'x$${{'")),
+        1 => "[0-9]s".prop_map(|time| format!("think: {time}")),
+        1 => ("[0-9]s", "1[0-9]s").prop_map(|(least, most)| format!("think: {least}..{most}")),
+    ];
+    let steps = prop::collection::vec(step, 0..8)
+        .prop_map(|steps| steps.iter().map(|step| format!(", {{ {step} }}")).collect::<String>());
+    let scenario = (1_u32..=1000, steps)
+        .prop_map(|(weight, steps)| format!("{{ weight: {weight}, steps: [get: /{steps}] }}"));
+    prop_oneof![
+        Just("method: POST\nbody: 'a'\n".to_owned()),
+        prop::collection::btree_map("[a-zü .:/~-]{1,8}", scenario, 1..5).prop_map(|scenarios| {
+            let lines = scenarios.iter().map(|(name, scenario)| format!("  \"{name}\": {scenario}\n"));
+            format!("scenarios:\n{}", lines.collect::<String>())
+        }),
+    ]
 }
 
 proptest! {
@@ -131,15 +261,25 @@ proptest! {
 
     #[test]
     fn a_damaged_plan_gets_an_answer(
-        at in 0..PLAN.len(), length in 0_usize..20, with in "[\\[\\]{}:,\"'#&*!|>$ \n\ta-z0-9]{0,4}"
+        (plan, at) in prop::sample::select(vec![PLAN, OPEN_PLAN]).prop_flat_map(|plan| (Just(plan), 0..plan.len())),
+        length in 0_usize..20,
+        with in "[\\[\\]{}:,\"'#&*!|>$ \n\ta-z0-9]{0,4}",
     ) {
-        let mut text = PLAN.to_owned();
-        text.replace_range(at..(at + length).min(PLAN.len()), &with);
+        let mut text = plan.to_owned();
+        text.replace_range(at..(at + length).min(plan.len()), &with);
         check(&text, &parse(&text))?;
-        let canonical = parse(PLAN).unwrap().canonical_json();
+        let canonical = parse(plan).unwrap().canonical_json();
         let mut text = canonical.clone();
         text.replace_range(at.min(canonical.len())..(at + length).min(canonical.len()), &with);
         check(&text, &parse(&text))?;
+    }
+
+    #[test]
+    fn valid_plans_of_both_models_read_back(load in prop_oneof![open_load(), closed_load()], scenarios in scenarios()) {
+        let text = format!("target: http://h\n{load}{scenarios}");
+        let answer = parse(&text);
+        prop_assert!(answer.is_ok(), "{}\n{}", answer.unwrap_err(), text);
+        check(&text, &answer)?;
     }
 
     #[test]
@@ -149,6 +289,8 @@ proptest! {
 }
 
 #[test]
-fn the_plan_that_is_damaged_is_right_before() {
-    assert!(parse(PLAN).is_ok(), "{:?}", parse(PLAN));
+fn the_plans_that_are_damaged_are_right_before() {
+    for plan in [PLAN, OPEN_PLAN] {
+        assert!(parse(plan).is_ok(), "{}", parse(plan).unwrap_err());
+    }
 }

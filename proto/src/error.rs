@@ -32,7 +32,7 @@ pub enum WireError {
         /// The bound.
         most: usize,
     },
-    /// A text that is too long.
+    /// A text, or a message among others, that is too long.
     #[error("{field} has {bytes} bytes, allowed are {most}")]
     TooLong {
         /// The field.
@@ -53,6 +53,12 @@ pub enum WireError {
     /// An entry that comes twice, or not in its order.
     #[error("{field} is repeated or out of order")]
     Repeated {
+        /// The field.
+        field: &'static str,
+    },
+    /// A part that belongs in rows of another kind: rows of a step count, those of all steps together time.
+    #[error("{field} doesn't belong in a row of this step")]
+    Misplaced {
         /// The field.
         field: &'static str,
     },

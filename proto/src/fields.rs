@@ -4,6 +4,7 @@ use prost::Message;
 use volley_plan::link::RunId;
 
 use crate::WireError;
+use crate::limits::MAX_ENTRY_BYTES;
 
 /// The part that must be there.
 pub(crate) fn required<T>(value: Option<T>, field: &'static str) -> Result<T, WireError> {
@@ -58,7 +59,7 @@ pub(crate) fn delimit<M: Message>(messages: impl Iterator<Item = M>) -> Vec<u8> 
     bytes
 }
 
-/// Reads such messages, one at a time and at most `most`.
+/// Reads such messages, one at a time and at most `most`, each of a size that it may have.
 pub(crate) fn undelimit<M: Message + Default>(
     mut bytes: &[u8],
     most: usize,
@@ -74,10 +75,19 @@ pub(crate) fn undelimit<M: Message + Default>(
             bytes = &[];
             return Some(Err(WireError::TooMany { field, most }));
         }
-        let message = M::decode_length_delimited(&mut bytes);
+        let message = next(&mut bytes, field);
         if message.is_err() {
             bytes = &[];
         }
-        Some(message.map_err(|source| WireError::Decode { field, source }))
+        Some(message)
     })
+}
+
+fn next<M: Message + Default>(rest: &mut &[u8], field: &'static str) -> Result<M, WireError> {
+    let broken = |source| WireError::Decode { field, source };
+    let bytes = prost::decode_length_delimiter(*rest).map_err(broken)?;
+    if bytes > MAX_ENTRY_BYTES {
+        return Err(WireError::TooLong { field, bytes, most: MAX_ENTRY_BYTES });
+    }
+    M::decode_length_delimited(rest).map_err(broken)
 }

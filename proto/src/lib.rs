@@ -5,12 +5,16 @@
 //! from the wire it is a `TryFrom`, since the other end may be anything: each bound of [`limits`] is checked there, and
 //! a [`WireError`] names the field.
 
+mod counters;
 mod error;
 mod fields;
 mod from_agent;
+mod health;
 mod kinds;
 pub mod limits;
 mod results;
+mod row;
+mod share;
 mod to_agent;
 
 #[cfg(test)]

@@ -9,11 +9,14 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Most rows of one window.
 pub const MAX_ROWS: usize = 10_000;
 
-/// Most histograms of one window that hold values. Each takes up to 100 KB when opened; a window of 200 steps that
-/// touches two seconds has 800.
+/// Most histograms of one window that hold values. Each takes up to 100 KB when opened. A window of 200 steps that
+/// touches two seconds has 1,600 at most, and those of what is timed.
 pub const MAX_HISTOGRAMS: usize = 2_000;
 
-/// Most seconds whose scalars one window tells.
+/// Most bytes of one row, and of what is told of one second, in a window. A row whose every bucket is full has 600 KB.
+pub const MAX_ENTRY_BYTES: usize = 1 << 20;
+
+/// Most seconds whose scalars one window tells, and most whose health.
 pub const MAX_SECONDS: usize = 10_000;
 
 /// The latest second of a run: 366 days.
@@ -22,10 +25,13 @@ pub const MAX_SECOND_S: u32 = 366 * 24 * 3600;
 /// The same in nanoseconds.
 pub const MAX_RUN_NS: u64 = MAX_SECOND_S as u64 * SECOND_NS;
 
+/// The most CPU time of a process: 256 processors all the time.
+pub const MAX_CPU_NS: u64 = 256 * MAX_RUN_NS;
+
 /// The largest count of anything in one row or second.
 pub const MAX_COUNT: u64 = 1 << 36;
 
-/// The most bytes counted in one row.
+/// The most bytes counted in one row, and of memory.
 pub const MAX_COUNTED_BYTES: u64 = 1 << 48;
 
 /// The largest number of users, requests in flight or connections that one agent may tell.

@@ -1,7 +1,7 @@
 //! What a coordinator says.
 
 use volley_plan::MAX_PLAN_BYTES;
-use volley_plan::link::{Lease, Order, Share, ToAgent};
+use volley_plan::link::{Lease, Order, ToAgent};
 
 use crate::fields::{clipped, required, run, text, within};
 use crate::limits::{MAX_HASH_BYTES, MAX_REASON_BYTES};
@@ -77,8 +77,7 @@ impl From<Order> for numbered_order::Order {
     fn from(order: Order) -> Self {
         match order {
             Order::Prepare { plan, hash, share, seed } => {
-                let share = Some(v1::Share { users: share.users, first_user: share.first_user });
-                Self::Prepare(v1::Prepare { plan, hash, share, seed })
+                Self::Prepare(v1::Prepare { plan, hash, share: Some(share.into()), seed })
             }
             Order::Start { at_ns, lease_until_ns } => Self::Start(v1::Start { at_ns, lease_until_ns }),
             Order::Grant { from, to, last } => Self::Grant(v1::Grant { from, to, last }),
@@ -111,15 +110,10 @@ impl TryFrom<v1::Prepare> for Order {
     type Error = WireError;
 
     fn try_from(wire: v1::Prepare) -> Result<Self, WireError> {
-        let v1::Share { users, first_user } = required(wire.share, "Prepare.share")?;
-        if first_user.checked_add(users).is_none() {
-            let (from, to) = (first_user.into(), u64::from(first_user) + u64::from(users));
-            return Err(WireError::Span { field: "Prepare.share", from, to });
-        }
         Ok(Self::Prepare {
             plan: text(wire.plan, MAX_PLAN_BYTES, "Prepare.plan")?,
             hash: text(wire.hash, MAX_HASH_BYTES, "Prepare.hash")?,
-            share: Share { users, first_user },
+            share: required(wire.share, "Prepare.share")?.try_into()?,
             seed: wire.seed,
         })
     }

@@ -1,5 +1,6 @@
 //! A latency histogram: HdrHistogram inside, with exact minimum and maximum, created when first used.
 
+use std::any::Any;
 use std::fmt;
 
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
@@ -9,38 +10,50 @@ use thiserror::Error;
 pub const LOWEST_NS: u64 = 16;
 /// The largest latency told apart, in nanoseconds (60 s); larger ones count as this, but the maximum stays exact.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
-/// Significant decimal digits of a recorded value.
-const DIGITS: u8 = 3;
+/// Significant decimal digits of a latency.
+pub const DIGITS: u8 = 3;
+/// Significant decimal digits of what is timed of all steps together.
+pub const COARSE_DIGITS: u8 = 2;
 /// The size of a V2 header.
 const HEADER_BYTES: usize = 40;
 /// The percentiles shown everywhere, ascending; 100 is the maximum.
 pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 100.0];
 
 /// The type of a histogram's counts: 32 bits where many are kept (windows), 64 bits for a run's totals.
-pub trait Count: hdrhistogram::Counter {
+pub trait Count: hdrhistogram::Counter + 'static {
+    /// The largest count that the type can hold.
+    const MOST: u64;
+
     /// The nearest count that the type can hold.
     fn saturating_from(n: u64) -> Self;
 }
 
 impl Count for u32 {
+    const MOST: u64 = Self::MAX as u64;
+
     fn saturating_from(n: u64) -> Self {
         Self::try_from(n).unwrap_or(Self::MAX)
     }
 }
 
 impl Count for u64 {
+    const MOST: u64 = Self::MAX;
+
     fn saturating_from(n: u64) -> Self {
         n
     }
 }
 
+/// The buckets and their counts.
+type Hdr<C> = hdrhistogram::Histogram<C>;
+
 /// A histogram of durations in nanoseconds.
 ///
-/// Values from 16 ns to 60 s are kept with three significant digits (an error of at most 0.05 %); minimum and maximum
-/// are exact, and percentiles are clamped to them.
+/// Values from 16 ns to 60 s are kept with `D` significant digits (three are an error of at most 0.05 %); minimum and
+/// maximum are exact, and percentiles are clamped to them.
 #[derive(Clone)]
-pub struct Histogram<C: Count = u32> {
-    hdr: Option<Box<hdrhistogram::Histogram<C>>>,
+pub struct Histogram<C: Count = u32, const D: u8 = DIGITS> {
+    hdr: Option<Box<Hdr<C>>>,
     min_ns: u64,
     max_ns: u64,
 }
@@ -52,7 +65,7 @@ pub type Total = Histogram<u64>;
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
     /// The header does not say HdrHistogram V2 with the bounds used here.
-    #[error("not an HdrHistogram V2 of {LOWEST_NS} to {HIGHEST_NS} ns with {DIGITS} digits")]
+    #[error("not an HdrHistogram V2 of {LOWEST_NS} to {HIGHEST_NS} ns with the digits of its kind")]
     Header,
     /// The counts are damaged.
     #[error("the counts of a histogram cannot be read")]
@@ -62,13 +75,13 @@ pub enum DecodeError {
     Bounds,
 }
 
-impl<C: Count> Default for Histogram<C> {
+impl<C: Count, const D: u8> Default for Histogram<C, D> {
     fn default() -> Self {
         Self { hdr: None, min_ns: u64::MAX, max_ns: 0 }
     }
 }
 
-impl<C: Count> PartialEq for Histogram<C> {
+impl<C: Count, const D: u8> PartialEq for Histogram<C, D> {
     fn eq(&self, other: &Self) -> bool {
         let empty = self.is_empty() && other.is_empty();
         empty || (self.hdr == other.hdr && self.min_ns == other.min_ns && self.max_ns == other.max_ns)
@@ -76,7 +89,7 @@ impl<C: Count> PartialEq for Histogram<C> {
 }
 
 /// Short, since a histogram has thousands of buckets.
-impl<C: Count> fmt::Debug for Histogram<C> {
+impl<C: Count, const D: u8> fmt::Debug for Histogram<C, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let buckets: Vec<(u64, u64)> = self
             .hdr
@@ -94,16 +107,16 @@ impl<C: Count> fmt::Debug for Histogram<C> {
     }
 }
 
-fn new_hdr<C: Count>() -> Box<hdrhistogram::Histogram<C>> {
-    let hdr = hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS);
+fn new_hdr<C: Count, const D: u8>() -> Box<Hdr<C>> {
+    let hdr = Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, D);
     Box::new(hdr.expect("the bounds are constants that HdrHistogram accepts"))
 }
 
-impl<C: Count> Histogram<C> {
+impl<C: Count, const D: u8> Histogram<C, D> {
     /// Records one duration. The first one makes the histogram.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        self.hdr.get_or_insert_with(new_hdr).saturating_record(value_ns.min(HIGHEST_NS));
+        self.hdr.get_or_insert_with(new_hdr::<C, D>).saturating_record(value_ns.clamp(LOWEST_NS, HIGHEST_NS));
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
     }
@@ -132,10 +145,12 @@ impl<C: Count> Histogram<C> {
         (!self.is_empty()).then_some(self.max_ns)
     }
 
-    /// The mean, to three digits.
+    /// The mean, to its digits; never beyond minimum and maximum, which the middles of their buckets may be.
     #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a mean to three digits")]
     pub fn mean_ns(&self) -> Option<f64> {
-        self.hdr.as_ref().filter(|hdr| !hdr.is_empty()).map(|hdr| hdr.mean())
+        let hdr = self.hdr.as_ref().filter(|hdr| !hdr.is_empty())?;
+        Some(hdr.mean().clamp(self.min_ns as f64, self.max_ns as f64))
     }
 
     /// The value below or at which `percent` (0 to 100) of the values lie; `None` when nothing was recorded.
@@ -149,14 +164,10 @@ impl<C: Count> Histogram<C> {
         Some(hdr.median_equivalent(value).clamp(self.min_ns, self.max_ns))
     }
 
-    /// Adds the values of another.
-    pub fn merge<D: Count>(&mut self, other: &Histogram<D>) {
+    /// Adds the values of another. A bucket that is full takes no more, and what it doesn't take isn't counted either.
+    pub fn merge<E: Count>(&mut self, other: &Histogram<E, D>) {
         let Some(theirs) = other.hdr.as_ref().filter(|hdr| !hdr.is_empty()) else { return };
-        let mine = self.hdr.get_or_insert_with(new_hdr);
-        for bucket in theirs.iter_recorded() {
-            let n = C::saturating_from(bucket.count_at_value().as_u64());
-            mine.saturating_record_n(bucket.value_iterated_to(), n);
-        }
+        add_counts(self.hdr.get_or_insert_with(new_hdr::<C, D>), theirs);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -191,8 +202,8 @@ impl<C: Count> Histogram<C> {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        check_header(bytes)?;
-        let hdr: hdrhistogram::Histogram<C> =
+        check_header(bytes, D)?;
+        let hdr: Hdr<C> =
             Deserializer::new().deserialize(&mut &bytes[..]).map_err(|_| DecodeError::Counts)?;
         if hdr.is_empty() {
             return Ok(Self::default());
@@ -207,111 +218,43 @@ impl<C: Count> Histogram<C> {
     }
 }
 
+/// Adds counts to counts in buckets of the same bounds and digits.
+///
+/// Where both count alike, HdrHistogram adds array to array: 9 µs at three digits, against 60 from bucket to bucket for
+/// a window of 10,000 values. It would let its sum run ahead of buckets that are full, so those are not left to it.
+fn add_counts<C: Count, E: Count>(mine: &mut Hdr<C>, theirs: &Hdr<E>) {
+    let has_room = mine.len().checked_add(theirs.len()).is_some_and(|sum| sum <= C::MOST);
+    match (theirs as &dyn Any).downcast_ref::<Hdr<C>>() {
+        Some(alike) if has_room => mine.add(alike).expect("both have the same bounds"),
+        _ => add_buckets(mine, theirs, has_room),
+    }
+}
+
+/// Goes from bucket to bucket between minimum and maximum: half the time of HdrHistogram's own iterator, which begins at
+/// the lowest one.
+fn add_buckets<C: Count, E: Count>(mine: &mut Hdr<C>, theirs: &Hdr<E>, has_room: bool) {
+    let (mut value, max) = (theirs.min(), theirs.max());
+    while value <= max {
+        let n = theirs.count_at(value).as_u64();
+        if n > 0 {
+            let bucket = value.max(LOWEST_NS);
+            let room = if has_room { n } else { C::MOST - mine.count_at(bucket).as_u64() };
+            mine.saturating_record_n(bucket, C::saturating_from(n.min(room)));
+        }
+        value = theirs.next_non_equivalent(value);
+    }
+}
+
 /// The V2 header (big-endian): cookie, payload length, normalizing offset, digits (32 bits each), lowest and highest
 /// value (64 bits each). Checked before the decoder sizes anything by it.
-fn check_header(bytes: &[u8]) -> Result<(), DecodeError> {
+fn check_header(bytes: &[u8], digits: u8) -> Result<(), DecodeError> {
     let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     let long = |at: usize| Some((u64::from(word(at)?) << 32) | u64::from(word(at + 4)?));
     let whole = word(4).is_some_and(|payload| payload as usize + HEADER_BYTES == bytes.len());
     let ours =
-        word(12) == Some(u32::from(DIGITS)) && long(16) == Some(LOWEST_NS) && long(24) == Some(HIGHEST_NS);
+        word(12) == Some(u32::from(digits)) && long(16) == Some(LOWEST_NS) && long(24) == Some(HIGHEST_NS);
     if whole && ours { Ok(()) } else { Err(DecodeError::Header) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn of(values: &[u64]) -> Histogram {
-        let mut histogram = Histogram::default();
-        for &value in values {
-            histogram.record(value);
-        }
-        histogram
-    }
-
-    #[test]
-    fn case_06_a_single_value_is_every_percentile() {
-        let histogram = of(&[575_000_000]);
-        for percent in [0.0, 1.0, 50.0, 95.0, 99.0, 99.9, 100.0] {
-            assert_eq!(histogram.percentile_ns(percent), Some(575_000_000));
-        }
-    }
-
-    #[test]
-    fn nothing_recorded_has_no_percentile() {
-        let histogram = Histogram::<u32>::default();
-        assert_eq!(
-            (histogram.percentile_ns(50.0), histogram.max_ns(), histogram.mean_ns()),
-            (None, None, None)
-        );
-        assert_eq!(histogram.to_bytes(), Vec::<u8>::new());
-    }
-
-    #[test]
-    fn values_out_of_range_are_kept_in_maximum_and_minimum() {
-        let histogram = of(&[1, 90_000_000_000]);
-        assert_eq!((histogram.min_ns(), histogram.max_ns()), (Some(1), Some(90_000_000_000)));
-        assert_eq!(histogram.percentile_ns(100.0), Some(90_000_000_000));
-        let back = Histogram::<u32>::from_bytes(&histogram.to_bytes(), 1, 90_000_000_000);
-        assert_eq!(back, Ok(histogram));
-    }
-
-    #[test]
-    fn a_header_that_asks_for_much_memory_is_refused() {
-        let mut greedy = of(&[1000]).to_bytes();
-        greedy[15] = 5;
-        assert_eq!(Histogram::<u32>::from_bytes(&greedy, 1000, 1000), Err(DecodeError::Header));
-        assert_eq!(Histogram::<u32>::from_bytes(&[1, 2, 3], 1, 1), Err(DecodeError::Header));
-    }
-
-    /// The value at this percentile of sorted raw values, by HdrHistogram's own rank rule.
-    fn raw_percentile(sorted: &[u64], percent: f64) -> u64 {
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "test"
-        )]
-        let rank = ((percent / 100.0 * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len());
-        sorted[rank - 1]
-    }
-
-    proptest! {
-        #[test]
-        fn merged_percentiles_are_within_a_thousandth_of_the_sorted_raw_values(
-            one in proptest::collection::vec(20_000u64..50_000_000_000, 1..300),
-            two in proptest::collection::vec(20_000u64..5_000_000, 1..300),
-            percent in 0.1f64..100.0,
-        ) {
-            let mut merged = Total::default();
-            merged.merge(&of(&one));
-            merged.merge(&of(&two));
-            let mut raw = [one, two].concat();
-            raw.sort_unstable();
-            let (exact, read) = (raw_percentile(&raw, percent), merged.percentile_ns(percent).unwrap());
-            prop_assert!(exact.abs_diff(read) as f64 <= exact as f64 / 1000.0, "{exact} read as {read}");
-            prop_assert_eq!(merged.count(), raw.len() as u64);
-        }
-
-        #[test]
-        fn bytes_lead_back(values in proptest::collection::vec(0u64..100_000_000_000, 0..100)) {
-            let histogram = of(&values);
-            let (min, max) = (histogram.min_ns().unwrap_or(0), histogram.max_ns().unwrap_or(0));
-            prop_assert_eq!(Histogram::from_bytes(&histogram.to_bytes(), min, max), Ok(histogram));
-        }
-
-        #[test]
-        fn damaged_bytes_never_panic(
-            values in proptest::collection::vec(1u64..100_000_000, 1..50),
-            at in 0usize..200, byte: u8, cut in 0usize..200,
-        ) {
-            let mut bytes = of(&values).to_bytes();
-            let index = at % bytes.len();
-            bytes[index] = byte;
-            bytes.truncate(bytes.len() - cut.min(bytes.len()));
-            let _ = Histogram::<u32>::from_bytes(&bytes, 1, 1);
-        }
-    }
-}
+mod tests;

@@ -6,16 +6,24 @@
 
 mod counters;
 mod errors;
+mod health;
 mod histogram;
 mod row;
 mod series;
+#[cfg(test)]
+mod testing;
+mod timing;
 mod window;
 
 pub use counters::{Counters, ErrorCounts, Statuses};
 pub use errors::{ErrorKind, Phase};
-pub use histogram::{Count, DecodeError, HIGHEST_NS, Histogram, LOWEST_NS, PERCENTILES, Total};
-pub use row::{Part, Row, RowKey, SealedHistogram, SealedRow, StepId, TotalRow};
+pub use health::{Health, Slowdown};
+pub use histogram::{
+    COARSE_DIGITS, Count, DIGITS, DecodeError, HIGHEST_NS, Histogram, LOWEST_NS, PERCENTILES, Total,
+};
+pub use row::{ALL_STEPS, Part, Row, RowKey, SealedHistogram, SealedRow, StepId, TotalRow};
 pub use series::{MergedSecond, Series};
+pub use timing::{Timed, Timing};
 pub use window::{Iterations, Second, Window};
 
 /// Nanoseconds in a second: run times are in nanoseconds, windows are numbered in seconds.

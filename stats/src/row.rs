@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Counters, DecodeError, Histogram, Total};
+use crate::{COARSE_DIGITS, Count, Counters, DecodeError, Histogram, Timed, Timing};
 
-/// The number of a step: its place among all steps of a plan.
+/// The number of a step: its place among all steps of a plan that send a request.
 pub type StepId = u16;
+
+/// Stands where a row is of all steps together: such a row has a [`Timing`] and counts nothing.
+pub const ALL_STEPS: StepId = StepId::MAX;
 
 /// Warm-up is measured and kept apart; which part a request belongs to is decided by its due time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,40 +40,62 @@ impl RowKey {
     pub fn second(second: u32, step: StepId) -> Self {
         Self { from_s: second, to_s: second + 1, step, part: Part::Measured }
     }
+
+    /// The row of all steps together in one second.
+    #[must_use]
+    pub fn all_steps(second: u32, part: Part) -> Self {
+        Self { part, ..Self::second(second, ALL_STEPS) }
+    }
 }
 
-/// Counters and histograms of one step in one span.
+/// Counters and histograms of one step in one span; or, under [`ALL_STEPS`], what is timed of all steps together.
 ///
 /// In a closed run service time is latency, so one histogram serves for both.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct Row<C: Count = u32> {
     /// What is counted.
     pub counters: Counters,
-    /// Latency of ok requests.
-    pub latency: Histogram,
+    /// Latency of ok requests, from when they were due.
+    pub latency: Histogram<C>,
+    /// Service time of ok requests, from when the loop took them up; empty in a closed run.
+    pub service_time: Histogram<C>,
     /// Latency of failed requests.
-    pub failed_latency: Histogram,
+    pub failed_latency: Histogram<C>,
+    /// How old requests were when the end of the run cut them off.
+    pub cancelled_age: Histogram<C>,
+    /// Phases and lag.
+    pub timing: Timing<C>,
 }
 
-impl Row {
+/// The totals of one step over a whole run, or over any span: counts that cannot overflow.
+pub type TotalRow = Row<u64>;
+
+impl<C: Count> Row<C> {
     /// Adds another row.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge<E: Count>(&mut self, other: &Row<E>) {
         self.counters.merge(&other.counters);
         self.latency.merge(&other.latency);
+        self.service_time.merge(&other.service_time);
         self.failed_latency.merge(&other.failed_latency);
+        self.cancelled_age.merge(&other.cancelled_age);
+        self.timing.merge(&other.timing);
     }
 
     /// Forgets everything and keeps the histograms' memory.
     pub fn clear(&mut self) {
         self.counters = Counters::default();
-        self.latency.clear();
-        self.failed_latency.clear();
+        for histogram in
+            [&mut self.latency, &mut self.service_time, &mut self.failed_latency, &mut self.cancelled_age]
+        {
+            histogram.clear();
+        }
+        self.timing.clear();
     }
 
     /// True if nothing happened.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.counters == Counters::default()
+        self.counters == Counters::default() && self.timing.is_empty()
     }
 
     /// The small form, for keeping and sending.
@@ -79,7 +104,14 @@ impl Row {
         SealedRow {
             counters: self.counters.clone(),
             latency: SealedHistogram::of(&self.latency),
+            service_time: SealedHistogram::of(&self.service_time),
             failed_latency: SealedHistogram::of(&self.failed_latency),
+            cancelled_age: SealedHistogram::of(&self.cancelled_age),
+            timing: self
+                .timing
+                .iter()
+                .map(|(timed, histogram)| (timed, SealedHistogram::of(histogram)))
+                .collect(),
         }
     }
 }
@@ -91,8 +123,14 @@ pub struct SealedRow {
     pub counters: Counters,
     /// Latency of ok requests.
     pub latency: SealedHistogram,
+    /// Service time of ok requests.
+    pub service_time: SealedHistogram,
     /// Latency of failed requests.
     pub failed_latency: SealedHistogram,
+    /// Age of cancelled requests.
+    pub cancelled_age: SealedHistogram,
+    /// Phases and lag, those in which anything was recorded, with two digits.
+    pub timing: Vec<(Timed, SealedHistogram)>,
 }
 
 impl SealedRow {
@@ -100,11 +138,18 @@ impl SealedRow {
     ///
     /// # Errors
     /// See [`Histogram::from_bytes`].
-    pub fn open(&self) -> Result<Row, DecodeError> {
+    pub fn open<C: Count>(&self) -> Result<Row<C>, DecodeError> {
+        let mut timing = Timing::default();
+        for (timed, sealed) in &self.timing {
+            timing.put(*timed, sealed.open::<C, COARSE_DIGITS>()?);
+        }
         Ok(Row {
             counters: self.counters.clone(),
             latency: self.latency.open()?,
+            service_time: self.service_time.open()?,
             failed_latency: self.failed_latency.open()?,
+            cancelled_age: self.cancelled_age.open()?,
+            timing,
         })
     }
 }
@@ -123,7 +168,7 @@ pub struct SealedHistogram {
 impl SealedHistogram {
     /// The small form of a histogram.
     #[must_use]
-    pub fn of(histogram: &Histogram) -> Self {
+    pub fn of<C: Count, const D: u8>(histogram: &Histogram<C, D>) -> Self {
         Self {
             bytes: histogram.to_bytes(),
             min_ns: histogram.min_ns().unwrap_or(0),
@@ -135,34 +180,10 @@ impl SealedHistogram {
     ///
     /// # Errors
     /// See [`Histogram::from_bytes`].
-    pub fn open(&self) -> Result<Histogram, DecodeError> {
+    pub fn open<C: Count, const D: u8>(&self) -> Result<Histogram<C, D>, DecodeError> {
         Histogram::from_bytes(&self.bytes, self.min_ns, self.max_ns)
     }
 }
 
-/// The totals of one step over a whole run, or over any span.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TotalRow {
-    /// What is counted.
-    pub counters: Counters,
-    /// Latency of ok requests.
-    pub latency: Total,
-    /// Latency of failed requests.
-    pub failed_latency: Total,
-}
-
-impl TotalRow {
-    /// Adds a row of a second.
-    pub fn add(&mut self, row: &Row) {
-        self.counters.merge(&row.counters);
-        self.latency.merge(&row.latency);
-        self.failed_latency.merge(&row.failed_latency);
-    }
-
-    /// Adds other totals.
-    pub fn merge(&mut self, other: &Self) {
-        self.counters.merge(&other.counters);
-        self.latency.merge(&other.latency);
-        self.failed_latency.merge(&other.failed_latency);
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{DecodeError, Iterations, Part, Row, RowKey, SealedRow, Second, StepId, TotalRow, Window};
+use crate::{
+    ALL_STEPS, DecodeError, Iterations, Part, Row, RowKey, SealedRow, Second, StepId, TotalRow, Window,
+};
 
 /// Seconds that stay open below the newest one; the span of the short-term figures fits in it.
 const OPEN_SECONDS: u32 = 8;
@@ -32,6 +34,7 @@ pub struct Series {
     seconds: BTreeMap<u32, Second>,
     totals: BTreeMap<(Part, StepId), TotalRow>,
     iterations: Iterations,
+    warmup: Iterations,
     /// The end of the latest row.
     rows_end_s: u32,
     /// Rows that begin before this second are sealed.
@@ -58,14 +61,15 @@ impl Series {
         }
         for (second, scalars) in &window.seconds {
             self.seconds.entry(*second).or_default().merge(scalars);
+            self.iterations.merge(&scalars.iterations);
+            self.warmup.merge(&scalars.warmup);
         }
-        self.iterations.merge(&window.iterations());
         self.seal_old(window.rows.keys().map(|key| key.from_s).min().unwrap_or(u32::MAX));
         Ok(())
     }
 
     fn add_row(&mut self, key: RowKey, row: &Row) -> Result<(), DecodeError> {
-        self.totals.entry((key.part, key.step)).or_default().add(row);
+        self.totals.entry((key.part, key.step)).or_default().merge(row);
         self.rows_end_s = self.rows_end_s.max(key.to_s);
         match self.rows.get_mut(&key) {
             Some(Cell::Open(mine)) => mine.merge(row),
@@ -119,9 +123,9 @@ impl Series {
         self.totals.insert((part, step), total);
     }
 
-    /// Puts back the iterations in all.
-    pub fn put_back_iterations(&mut self, iterations: Iterations) {
-        self.iterations = iterations;
+    /// Puts back the iterations in all: those that are measured, and those of the warm-up.
+    pub fn put_back_iterations(&mut self, iterations: Iterations, warmup: Iterations) {
+        (self.iterations, self.warmup) = (iterations, warmup);
     }
 
     /// Lets go of all rows but those that are to stay. Whoever keeps them elsewhere puts one back before something is
@@ -141,28 +145,40 @@ impl Series {
         self.seconds.get(&second).copied().unwrap_or_default()
     }
 
-    /// The measured totals by step.
+    /// The measured totals by step; what is timed of all steps together is in [`Self::whole`] only.
     pub fn totals(&self) -> impl Iterator<Item = (StepId, &TotalRow)> {
         self.totals
             .iter()
-            .filter(|((part, _), _)| *part == Part::Measured)
+            .filter(|((part, step), _)| *part == Part::Measured && *step != ALL_STEPS)
             .map(|((_, step), row)| (*step, row))
     }
 
     /// The measured totals of all steps together.
     #[must_use]
     pub fn whole(&self) -> TotalRow {
+        self.whole_of(Part::Measured)
+    }
+
+    /// The totals of one part, of all steps together.
+    #[must_use]
+    pub fn whole_of(&self, wanted: Part) -> TotalRow {
         let mut whole = TotalRow::default();
-        for (_, row) in self.totals() {
+        for (_, _, row) in self.totals_by_part().filter(|(part, ..)| *part == wanted) {
             whole.merge(row);
         }
         whole
     }
 
-    /// Iterations in all.
+    /// Measured iterations in all.
     #[must_use]
     pub fn iterations(&self) -> Iterations {
         self.iterations
+    }
+
+    /// The warm-up's iterations in all.
+    #[must_use]
+    pub fn warmup(&self) -> Iterations {
+        self.warmup
     }
 
     /// The seconds that anything is known of: from 0 to this, exclusive.
@@ -175,7 +191,12 @@ impl Series {
     /// The rows that lie within a second: one for each step and part.
     #[must_use]
     pub fn rows_in(&self, second: u32) -> usize {
-        self.rows_between(second, second + 1).count()
+        self.keys_in(second).count()
+    }
+
+    /// The keys of those rows.
+    pub fn keys_in(&self, second: u32) -> impl Iterator<Item = &RowKey> {
+        self.rows_between(second, second + 1).map(|(key, _)| key)
     }
 
     /// True if anything is known of a second.
@@ -204,7 +225,7 @@ impl Series {
         let mut total = TotalRow::default();
         for (key, cell) in self.rows_between(from_s, to_s) {
             if key.part == Part::Measured {
-                total.add(&cell.open()?);
+                total.merge(&cell.open()?);
             }
         }
         Ok(total)
@@ -226,80 +247,4 @@ fn first_of(from_s: u32) -> RowKey {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Counters;
-
-    fn window(second: u32, step: StepId, latencies_ms: &[u64]) -> Window {
-        let mut row = Row::default();
-        for ms in latencies_ms {
-            row.counters.ok += 1;
-            row.counters.started += 1;
-            row.latency.record(ms * 1_000_000);
-        }
-        let iterations = Iterations { started: row.counters.ok, ..Iterations::default() };
-        Window {
-            rows: BTreeMap::from([(RowKey::second(second, step), row)]),
-            seconds: BTreeMap::from([(second, Second { iterations, ..Second::default() })]),
-            watermark_s: second + 1,
-            latest_ns: 0,
-        }
-    }
-
-    #[test]
-    fn case_06_percentiles_of_two_agents_are_of_the_merged_values() {
-        let mut series = Series::default();
-        series.add(&window(0, 0, &[10; 900])).unwrap();
-        series.add(&window(0, 1, &[1000; 100])).unwrap();
-        let whole = series.whole();
-        assert_eq!(whole.counters.ok, 1000);
-        assert_eq!(whole.latency.percentile_ns(50.0).map(|ns| ns / 1_000_000), Some(10));
-        for percent in [95.0, 99.0, 100.0] {
-            assert_eq!(whole.latency.percentile_ns(percent).map(|ns| ns / 1_000_000), Some(1000));
-        }
-    }
-
-    #[test]
-    fn late_rows_add_to_sealed_seconds() {
-        let mut series = Series::default();
-        for second in 0..60 {
-            series.add(&window(second, 0, &[u64::from(second) + 1])).unwrap();
-        }
-        assert!(matches!(series.rows.get(&RowKey::second(3, 0)), Some(Cell::Sealed(_))));
-        series.add(&window(3, 0, &[500])).unwrap();
-        assert!(matches!(series.rows.get(&RowKey::second(3, 0)), Some(Cell::Sealed(_))));
-        let third = series.second(3).unwrap();
-        assert_eq!((third.row.counters.ok, third.row.latency.max_ns()), (2, Some(500_000_000)));
-        assert_eq!(series.whole().counters.ok, 61);
-        assert_eq!(series.iterations().started, 61);
-        assert_eq!(series.span(0, 60).unwrap().counters, series.whole().counters);
-        assert_eq!(series.span(10, 20).unwrap().counters.ok, 10);
-    }
-
-    #[test]
-    fn rows_are_let_go_of_and_put_back() {
-        let mut series = Series::default();
-        for second in 0..60 {
-            series.add(&window(second, 0, &[u64::from(second) + 1])).unwrap();
-        }
-        let (whole, third) = (series.whole(), series.second(3).unwrap());
-        let kept = series.row(&RowKey::second(3, 0)).unwrap();
-        series.retain_rows(|key| key.from_s >= 50);
-        assert_eq!(series.row(&RowKey::second(3, 0)), None);
-        assert_eq!((series.whole(), series.end_s(), series.iterations().started), (whole.clone(), 60, 60));
-        assert_eq!(series.span(50, 60).unwrap().counters.ok, 10);
-        series.put_back_row(RowKey::second(3, 0), kept);
-        assert_eq!((series.second(3).unwrap(), series.whole()), (third, whole));
-        series.add(&window(3, 0, &[500])).unwrap();
-        assert_eq!(series.second(3).unwrap().row.counters.ok, 2);
-        series.retain_rows(|_| false);
-        assert_eq!((series.end_s(), series.rows_in(59), series.knows(59)), (60, 0, true));
-    }
-
-    #[test]
-    fn a_second_without_traffic_is_zeros() {
-        let series = Series::default();
-        assert_eq!(series.second(5).unwrap(), MergedSecond::default());
-        assert_eq!(series.whole().counters, Counters::default());
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Row, RowKey};
+use crate::{Health, Row, RowKey};
 
 /// Counts of iterations. Over a whole run `planned = started + missed + unknown`; only the coordinator knows the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,8 +27,11 @@ impl Iterations {
 /// Scalars of one agent (or, merged, of the fleet) in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
-    /// Iterations started, finished and missed in this second.
+    /// Iterations of the measured part: started and missed are filed by the second they were due, finished by the
+    /// second of their end.
     pub iterations: Iterations,
+    /// The same of the warm-up.
+    pub warmup: Iterations,
     /// Users there are.
     pub users: u32,
     /// Requests in flight at the end of the second.
@@ -41,6 +44,7 @@ impl Second {
     /// Adds the same second of another worker or agent. Sums of absurd claims stay at the highest number.
     pub fn merge(&mut self, other: &Self) {
         self.iterations.merge(&other.iterations);
+        self.warmup.merge(&other.warmup);
         self.users = self.users.saturating_add(other.users);
         self.in_flight = self.in_flight.saturating_add(other.in_flight);
         self.connections = self.connections.saturating_add(other.connections);
@@ -54,6 +58,8 @@ pub struct Window {
     pub rows: BTreeMap<RowKey, Row>,
     /// Scalars by second.
     pub seconds: BTreeMap<u32, Second>,
+    /// How the generator itself was, by second.
+    pub health: BTreeMap<u32, Health>,
     /// Every second before this one is complete as far as this reporter is concerned.
     pub watermark_s: u32,
     /// Run time of the latest completion, in nanoseconds; 0 without any. The length of a counted run comes from it.
@@ -69,11 +75,14 @@ impl Window {
         for (second, scalars) in &other.seconds {
             self.seconds.entry(*second).or_default().merge(scalars);
         }
+        for (second, health) in &other.health {
+            self.health.entry(*second).or_default().merge(health);
+        }
         self.watermark_s = self.watermark_s.min(other.watermark_s);
         self.latest_ns = self.latest_ns.max(other.latest_ns);
     }
 
-    /// Iterations started in this window, in all its seconds.
+    /// Measured iterations in this window, in all its seconds.
     #[must_use]
     pub fn iterations(&self) -> Iterations {
         let mut sum = Iterations::default();

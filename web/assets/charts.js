@@ -1,16 +1,26 @@
 // The charts: uPlot, one time axis, one cursor. Colours and dashes are those of the legend's lines, so the style
 // sheet is the one place that has them.
 
-import { count, write } from "./format.js";
-import { place, span } from "./said.js";
+import { write } from "./format.js";
+import { isLoaded, place, span } from "./said.js";
+import { LEAST, alone, label, linearRange, logLines, logRange, shareLabel, shareRange } from "./scales.js";
 
 const SYNC = "run";
 const Y_AXIS_PX = 52;
+const RIGHT_AXIS_PX = 44;
+const RIGHT_PX = 10;
+/** A load that stops within a second leaves so many ticks at most that are not rates of it. */
+const TAIL_MAX = 2;
+const X_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600];
+/** Lines that are of the open model only, which has ticks with a plan. */
+const OPEN_ONLY = ["planned", "iterations", "missed"];
+const SHARES = ["busiest_cpu"];
 
 /** How each chart, by the id in its figure, takes its values from a tick. */
 const KINDS = {
-  rate: { value: (tick, key) => perSecond(tick, tick[key]), format: "count", height: 170 },
-  latency: { value: (tick, key) => tick.latency_ms[key], format: "ms", height: 240, log: true },
+  rate: { value: rateOf, format: "count", height: 170, names: true },
+  latency: { value: latencyOf, format: "ms", height: 240, log: true },
+  generator: { value: (tick, key) => tick[key], format: "ms", height: 130, log: true },
   open: { value: (tick, key) => tick[key], format: "count", height: 130 },
   errors: { value: (tick, key) => perSecond(tick, tick.errors[key] ?? 0), format: "count", height: 130 },
 };
@@ -21,6 +31,15 @@ function perSecond(tick, n) {
   return n / span(tick);
 }
 
+function rateOf(tick, key, board) {
+  if (board.tail.has(tick) || (OPEN_ONLY.includes(key) && tick.planned == null)) return null;
+  return perSecond(tick, tick[key]);
+}
+
+function latencyOf(tick, key) {
+  return key === "service" ? tick.service_ms["99"] : tick.latency_ms[key];
+}
+
 function lies(at_s, tick) {
   return at_s >= tick.second && at_s < tick.second + span(tick);
 }
@@ -29,48 +48,14 @@ function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** The latest round number (1, 2 or 5 times a power of ten) not above x, or the first not below it. */
-function round125(x, up) {
-  const power = 10 ** Math.floor(Math.log10(x) + 1e-9);
-  const steps = [1, 2, 5, 10].map((n) => n * power);
-  return up ? steps.find((s) => s >= x * (1 - 1e-9)) : steps.findLast((s) => s <= x * (1 + 1e-9));
-}
-
-function linearRange(_plot, _min, max) {
-  return [0, max > 0 ? max * 1.08 : 1];
-}
-
-function logRange(_plot, min, max) {
-  if (!(max > 0)) return [1, 10];
-  const low = round125(Math.max(min, 1e-3), false);
-  const high = round125(max, true);
-  return [low, high > low ? high : low * 10];
-}
-
-function label(y) {
-  if (y === null) return "";
-  if (y >= 1e6) return `${+(y / 1e6).toPrecision(4)} M`;
-  return y >= 1000 ? count(y) : String(+y.toPrecision(6));
-}
-
-/** On a logarithmic axis lines at the powers of ten, and at 2 and 5 where there are few decades. */
-function logLines({ scales }, splits) {
-  const first = scales.y.max / scales.y.min > 200 ? ["1"] : ["1", "2", "5"];
-  return splits.map((y) => (first.includes(y.toExponential(6)[0]) ? y : null));
-}
-
-/** Indices of values without neighbours: a line would not show them. */
-function alone(values) {
-  const missing = (i) => values[i] === undefined || values[i] === null;
-  return values.flatMap((_, i) => (!missing(i) && missing(i - 1) && missing(i + 1) ? [i] : []));
-}
-
 function lineStyle(key) {
   const style = getComputedStyle(key.querySelector("line"));
   const dash = style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[ ,]+/).map(parseFloat);
   const fill = style.fill === "none" ? undefined : style.fill;
   return { stroke: style.stroke, width: parseFloat(style.strokeWidth), dash, fill };
 }
+
+const scaleOf = (key) => (SHARES.includes(key.dataset.key) ? "share" : "y");
 
 class Chart {
   constructor(figure, board) {
@@ -84,11 +69,16 @@ class Chart {
     this.legend.addEventListener("click", (event) => this.toggle(event.target.closest(".key")));
     this.place.addEventListener("keydown", (event) => this.step(event));
     new ResizeObserver(() => this.resize()).observe(this.place);
-    for (const key of this.keys()) key.disabled = false;
+    for (const key of this.legend.querySelectorAll(".key")) key.disabled = false;
   }
 
+  /** The legend's lines, but for those that nothing is known of. */
   keys() {
-    return [...this.legend.querySelectorAll(".key")];
+    return [...this.legend.querySelectorAll("li:not([hidden]) .key")];
+  }
+
+  value(tick, key) {
+    return this.kind.value(tick, key.dataset.key, this.board) ?? null;
   }
 
   /** Error kinds become lines in the order they first occur, so that a kind keeps its colour. */
@@ -107,9 +97,19 @@ class Chart {
     if (known.size > before) this.rebuild();
   }
 
+  showKnown(ticks) {
+    for (const item of this.legend.querySelectorAll("[data-optional]")) {
+      const key = item.querySelector(".key");
+      const hidden = ticks.every((tick) => this.value(tick, key) === null);
+      if (item.hidden !== hidden) this.rebuild();
+      item.hidden = hidden;
+    }
+  }
+
   update(ticks) {
     this.ticks = ticks;
     this.addKinds(ticks);
+    this.showKnown(ticks);
     this.place.hidden = this.keys().length === 0;
     if (this.place.hidden) return;
     if (!this.plot) this.build();
@@ -119,7 +119,12 @@ class Chart {
 
   data() {
     const x = this.ticks.map((tick) => tick.second + span(tick) / 2);
-    return [x, ...this.keys().map((key) => this.ticks.map((tick) => this.kind.value(tick, key.dataset.key) ?? null))];
+    return [x, ...this.keys().map((key) => this.ticks.map((tick) => this.drawn(tick, key)))];
+  }
+
+  drawn(tick, key) {
+    const value = this.value(tick, key);
+    return this.kind.log && scaleOf(key) === "y" && value !== null ? Math.max(value, LEAST) : value;
   }
 
   rebuild() {
@@ -134,39 +139,62 @@ class Chart {
   options() {
     const grid = { stroke: css("--grid"), width: 1 };
     const axis = { stroke: css("--muted"), font: css("--chart-font"), grid, ticks: { ...grid, size: 4 } };
+    const scales = [...new Set(this.keys().map(scaleOf))].sort().reverse();
     return {
       width: Math.max(this.place.clientWidth, 100),
       height: this.kind.height,
-      padding: [8, 10, 0, 0],
+      padding: [8, scales.length > 1 ? 0 : this.board.right_px, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, sync: { key: SYNC }, points: { size: 6 } },
       scales: {
         x: { time: false, range: () => [0, this.board.end] },
         y: this.kind.log ? { distr: 3, range: logRange } : { range: linearRange },
+        share: { range: shareRange },
       },
-      axes: [
-        { ...axis, size: 28, gap: 4, space: 70, incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600] },
-        {
-          ...axis,
-          ...(this.kind.log && { filter: logLines, grid: { ...grid, filter: logLines }, ticks: { ...axis.ticks, filter: logLines } }),
-          size: Y_AXIS_PX,
-          gap: 6,
-          space: 26,
-          values: (_, splits) => splits.map(label),
-        },
-      ],
+      axes: [{ ...axis, size: 28, gap: 4, space: 70, incrs: X_STEPS }, ...this.sides(axis, scales)],
       series: [{}, ...this.keys().map((key) => this.series(key))],
-      hooks: { setCursor: [() => this.showValues()], draw: [(plot) => this.drawMarks(plot)] },
+      hooks: {
+        drawClear: [(plot) => this.shade(plot)],
+        draw: [(plot) => this.drawMarks(plot)],
+        setCursor: [() => this.showValues()],
+      },
     };
   }
 
+  /** The axis on the left, and one on the right where lines are of two measures. */
+  sides(axis, scales) {
+    const lines = this.kind.log && { filter: logLines, grid: { ...axis.grid, filter: logLines }, ticks: { ...axis.ticks, filter: logLines } };
+    const value = { ...axis, ...lines, size: Y_AXIS_PX, gap: 6, space: 26, values: (_, splits) => splits.map(label) };
+    const share = { ...axis, scale: "share", size: Y_AXIS_PX, gap: 6, space: 26, values: (_, splits) => splits.map(shareLabel) };
+    if (scales.length > 1) return [value, { ...share, side: 1, size: RIGHT_AXIS_PX, gap: 4, grid: { show: false } }];
+    return scales[0] === "share" ? [share] : [value];
+  }
 
   series(key) {
     return {
       ...lineStyle(key),
+      scale: scaleOf(key),
       show: key.getAttribute("aria-pressed") === "true",
       points: { show: false, filter: (plot, i, show) => (show ? null : alone(plot.data[i])), size: 6, width: 2 },
     };
+  }
+
+  /** The warm-up, and in the first chart its name. */
+  shade({ ctx, bbox, valToPos, scales }) {
+    const end = Math.min(this.board.warmup_s, scales.x.max ?? 0);
+    if (!(end > 0)) return;
+    const width = valToPos(end, "x", true) - bbox.left;
+    ctx.save();
+    ctx.fillStyle = css("--apart");
+    ctx.fillRect(bbox.left, bbox.top, width, bbox.height);
+    ctx.fillStyle = css("--muted");
+    ctx.font = css("--chart-font").replace(/[\d.]+px/, (px) => `${parseFloat(px) * devicePixelRatio}px`);
+    const inset = 4 * devicePixelRatio;
+    ctx.textBaseline = "middle";
+    if (this.kind.names && ctx.measureText("warm-up").width + 2 * inset < width) {
+      ctx.fillText("warm-up", bbox.left + inset, bbox.top + bbox.height / 2);
+    }
+    ctx.restore();
   }
 
   /** The event log's lines, as dashed verticals through every chart. */
@@ -188,15 +216,19 @@ class Chart {
 
   /** The legend says the values under the cursor, or the latest. */
   showValues() {
-    const i = this.plot?.cursor.idx ?? this.ticks.length - 1;
-    const tick = this.ticks[i];
+    const latest = this.ticks.findLastIndex((tick) => !this.board.tail.has(tick));
+    const tick = this.ticks[this.plot?.cursor.idx ?? latest];
     for (const key of this.keys()) {
-      const value = tick ? this.kind.value(tick, key.dataset.key) : null;
-      // A minute's count by the second is hardly ever a whole number.
-      const format = this.kind.format === "count" && !Number.isInteger(value) ? "rate" : this.kind.format;
-      key.querySelector(".key-value").textContent = write(format, value);
+      const value = tick ? this.value(tick, key) : null;
+      key.querySelector(".key-value").textContent = write(this.format(key, value), value);
     }
     this.board.say(this.plot?.cursor.idx ?? null, this.ticks);
+  }
+
+  format(key, value) {
+    if (scaleOf(key) === "share") return "percent";
+    // A minute's count by the second is hardly ever a whole number.
+    return this.kind.format === "count" && !Number.isInteger(value) ? "rate" : this.kind.format;
   }
 
   toggle(key) {
@@ -237,7 +269,11 @@ function legendItem(name, lineClass) {
 export class Board {
   constructor(root) {
     this.end = 10;
+    this.warmup_s = 0;
+    this.right_px = RIGHT_PX;
     this.marks = [];
+    /** Ticks at the end that the load did not fill, which would read as a fall of its rate. */
+    this.tail = new Set();
     this.readout = root.querySelector("[data-readout]");
     this.charts = [...root.querySelectorAll("[data-chart]")].map((figure) => new Chart(figure, this));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
@@ -245,12 +281,23 @@ export class Board {
 
   /** Draws the seconds given. A short plan's axis goes to its planned end from the start. */
   update(run, ticks, marks) {
-    this.ticks = ticks;
     this.marks = marks;
+    this.warmup_s = run.warmup_s;
     const measured = ticks.length ? ticks.at(-1).second + span(ticks.at(-1)) : 0;
-    const planned = run.planned_s !== null && run.planned_s <= 300 && !run.over ? run.planned_s : 0;
+    const planned = run.planned_s !== null && run.planned_s <= 300 && !run.over ? run.warmup_s + run.planned_s : 0;
     this.end = Math.max(measured, planned, run.over ? 1 : 10);
+    const tail = ticks.filter((tick) => !isLoaded(run.stop_s, tick));
+    this.tail = new Set(tail.length <= TAIL_MAX && tail.length < ticks.length ? tail : []);
+    this.align(ticks);
     for (const chart of this.charts) chart.update(ticks);
+  }
+
+  /** Where one chart has an axis on its right, all leave room for it, so that a time is below itself in all. */
+  align(ticks) {
+    const two = ticks.some((t) => t.lag_max_ms != null) && ticks.some((t) => t.busiest_cpu != null);
+    const right_px = two ? RIGHT_AXIS_PX : RIGHT_PX;
+    if (this.right_px !== right_px) for (const chart of this.charts) chart.rebuild();
+    this.right_px = right_px;
   }
 
   restyle() {
@@ -264,7 +311,7 @@ export class Board {
   say(i, ticks) {
     const tick = i === null ? undefined : ticks[i];
     const texts = tick ? this.marks.filter((m) => lies(m.at_s, tick)).map((m) => m.text) : [];
-    const words = tick ? [place(tick), ...texts] : [];
+    const words = tick ? [place(tick), ...(tick.warmup ? ["warm-up"] : []), ...texts] : [];
     this.readout.textContent = words.join(" · ");
   }
 }

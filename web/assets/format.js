@@ -38,15 +38,23 @@ function seconds(x) {
   return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
 }
 
+function bytes(x) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  for (; x >= 1024 && unit < units.length - 1; unit++) x /= 1024;
+  return `${significant(x)} ${units[unit]}`;
+}
+
 const WRITERS = {
   text: (x) => fixed(x, 0),
   count: (x) => fixed(x, 0),
   rate: significant,
   ms: significant,
-  offset: (x) => (x > 0 ? "+" : "") + significant(x),
+  signed: (x) => (x > 0 ? "+" : "") + significant(x),
   percent,
   seconds,
   ago: (x) => `${seconds(x)} ago`,
+  bytes,
 };
 
 /** Writes a value: text as it is, a number in the named format, anything else as a dash. */

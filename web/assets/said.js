@@ -1,12 +1,14 @@
-// What the charts and the accounting say in a sentence. src/said.rs is the same on the server, and a test holds
-// the two together.
+// What the charts say in a sentence, of the measured part. src/said.rs is the same on the server, and a test holds the
+// two together.
 
 import { count, write } from "./format.js";
 
-const sum = (values) => values.reduce((a, b) => a + b, 0);
+const NOTHING_YET = "No second has been measured yet.";
+
+export const sum = (values) => values.reduce((a, b) => a + b, 0);
 // Not Math.min(...values): a day has more seconds than a call has arguments.
 const least = (values) => values.reduce((a, b) => (b < a ? b : a));
-const most = (values) => values.reduce((a, b) => (b > a ? b : a));
+const greatest = (values) => values.reduce((a, b) => (b > a ? b : a));
 const present = (values) => values.filter((x) => Number.isFinite(x));
 
 /** How many seconds a tick covers. */
@@ -43,58 +45,117 @@ export function cut(ticks, rowsMax) {
   return parts.filter(Boolean).join(" ");
 }
 
-export function rate(ticks) {
-  if (ticks.length === 0) return "No second has been measured yet.";
-  const seconds = sum(ticks.map(span));
-  const rates = ticks.map((t) => t.ok / span(t));
+/** The ticks of the measured part. */
+export const measured = (ticks) => ticks.filter((t) => !t.warmup);
+
+/** The load was on over all of the tick's time. */
+export const isLoaded = (stop_s, tick) => tick.second + span(tick) <= (stop_s ?? Infinity) + 1e-9;
+
+/** Those, for averages; all ticks in a run that was shorter than any. */
+export function loaded(stop_s, ticks) {
+  const whole = ticks.filter((t) => isLoaded(stop_s, t));
+  return whole.length ? whole : ticks;
+}
+
+/** The sentence of every chart, by its id. */
+export function charts(run, allTicks) {
+  const ticks = measured(allTicks);
+  const warmup = write("seconds", run.warmup_s);
+  const apart = run.warmup_s > 0 ? ` The warm-up (shaded, ${warmup}) is kept apart.` : "";
+  return {
+    rate: rate(run.stop_s, ticks) + apart,
+    latency: latency(ticks) + apart,
+    generator: generator(ticks) + apart,
+    open: open(ticks) + apart,
+    errors: errors(ticks) + apart,
+  };
+}
+
+function rate(stop_s, all) {
+  if (all.length === 0) return NOTHING_YET;
+  const ticks = loaded(stop_s, all);
   const of = grain(ticks);
-  const format = of === "seconds" ? "count" : "rate";
-  const [low, high] = [write(format, least(rates)), write(format, most(rates))];
-  const mean = write("rate", sum(ticks.map((t) => t.ok)) / seconds);
-  const ok =
-    low === high
-      ? `${high} ok requests per second`
-      : `${low} to ${high} ok requests per second, ${mean} on average`;
   const by = of === "seconds" ? "" : ` ${BY[of].toLowerCase()}`;
-  return `Over ${write("seconds", seconds)}${by}: ${ok}; ${failed(ticks)}.`;
+  const failed = most(all, "failed");
+  return `Over ${write("seconds", sum(ticks.map(span)))}${by}: ${due(all)}${ok(ticks, of)}; ${failed}.`;
 }
 
-function failed(ticks) {
-  const total = sum(ticks.map((t) => t.failed));
-  if (total === 0) return "none failed";
-  const worst = ticks.reduce((a, b) => (b.failed > a.failed ? b : a));
-  return `${count(total)} failed, most in ${place(worst)} (${count(worst.failed)})`;
+function due(ticks) {
+  const planned = present(ticks.map((t) => t.planned));
+  if (planned.length === 0) return "";
+  const started = count(sum(ticks.map((t) => t.iterations)));
+  return `${started} of ${write("count", sum(planned))} iterations due were started, ${most(ticks, "missed")}; `;
 }
 
-export function latency(ticks) {
-  const measured = ticks.filter((t) => Number.isFinite(t.latency_ms["100"]));
-  if (measured.length === 0) return "No request has succeeded, so there is no latency to show.";
-  const slowest = measured.reduce((a, b) => (b.latency_ms["100"] > a.latency_ms["100"] ? b : a));
-  const median = between(ticks.map((t) => t.latency_ms["50"]));
-  const p99 = between(ticks.map((t) => t.latency_ms["99"]));
-  const ms = write("ms", slowest.latency_ms["100"]);
+function ok(ticks, of) {
+  const rates = ticks.map((t) => t.ok / span(t));
+  const format = of === "seconds" ? "count" : "rate";
+  const [low, high] = [write(format, least(rates)), write(format, greatest(rates))];
+  const mean = write("rate", sum(ticks.map((t) => t.ok)) / sum(ticks.map(span)));
+  if (low === high) return `${high} ok requests per second`;
+  return `${low} to ${high} ok requests per second, ${mean} on average`;
+}
+
+/** How many in all, and where most of them were. */
+function most(ticks, word) {
+  const total = sum(ticks.map((t) => t[word]));
+  if (total === 0) return `none ${word}`;
+  const worst = ticks.reduce((a, b) => (b[word] > a[word] ? b : a));
+  if (worst[word] === total) return `${count(total)} ${word}, all in ${place(worst)}`;
+  return `${count(total)} ${word}, most in ${place(worst)} (${count(worst[word])})`;
+}
+
+/** The first tick with the largest value. */
+function largest(ticks, value) {
+  const known = ticks.filter((t) => Number.isFinite(value(t)));
+  return known.length ? known.reduce((a, b) => (value(b) > value(a) ? b : a)) : null;
+}
+
+function latency(ticks) {
+  const slowest = largest(ticks, (t) => t.latency_ms["100"]);
+  if (!slowest) return "No request has succeeded, so there is no latency to show.";
+  const range = (values) => between("ms", " ms", values);
+  const median = range(ticks.map((t) => t.latency_ms["50"]));
+  const p99 = range(ticks.map((t) => t.latency_ms["99"]));
+  const service = range(ticks.map((t) => t.service_ms["99"]));
   return (
-    `${BY[grain(ticks)]}, the median was ${median} and p99 ${p99}; ` +
-    `the slowest request took ${ms} ms, in ${place(slowest)}.`
+    `${BY[grain(ticks)]}, the median was ${median} and p99 ${p99}${service && " from when they were due"}; ` +
+    `the slowest request took ${write("ms", slowest.latency_ms["100"])} ms, in ${place(slowest)}` +
+    `${service && `; p99 of the service time was ${service}`}.`
   );
 }
 
-function between(values) {
+/** The range of some numbers, nothing where there are none. */
+function between(format, unit, values) {
   const known = present(values);
-  const [low, high] = known.length ? [least(known), most(known)].map((x) => write("ms", x)) : ["–", "–"];
-  return low === high ? `${low} ms` : `${low} to ${high} ms`;
+  if (known.length === 0) return "";
+  const [low, high] = [least(known), greatest(known)].map((x) => write(format, x));
+  return low === high ? low + unit : `${low} to ${high}${unit}`;
 }
 
-export function open(ticks) {
-  if (ticks.length === 0) return "No second has been measured yet.";
+function generator(ticks) {
+  const parts = [];
+  const latest = largest(ticks, (t) => t.lag_max_ms);
+  if (latest) {
+    const p99 = between("ms", " ms", ticks.map((t) => t.lag_p99_ms));
+    const most_ms = write("ms", latest.lag_max_ms);
+    parts.push(`Lag was at most ${most_ms} ms, in ${place(latest)}${p99 && `, p99 was ${p99}`}`);
+  }
+  const cpu = between("percent", "", ticks.map((t) => t.busiest_cpu));
+  if (cpu) parts.push(`${latest ? "the" : "The"} busiest worker used ${cpu} of its processor`);
+  return parts.length ? `${parts.join("; ")}.` : "Nothing has been measured of the generator.";
+}
+
+function open(ticks) {
+  if (ticks.length === 0) return NOTHING_YET;
   const flying = ticks.map((t) => t.in_flight);
-  const [low, high] = [least(flying), most(flying)];
+  const [low, high] = [least(flying), greatest(flying)];
   const range = low === high ? count(low) : `${count(low)} to ${count(high)}`;
-  const connections = count(most(ticks.map((t) => t.connections)));
+  const connections = count(greatest(ticks.map((t) => t.connections)));
   return `At the ${ENDS[grain(ticks)]} ends ${range} requests were in flight, on at most ${connections} connections.`;
 }
 
-export function errors(ticks) {
+function errors(ticks) {
   const totals = new Map();
   for (const tick of ticks) {
     for (const [kind, n] of Object.entries(tick.errors)) if (n > 0) totals.set(kind, (totals.get(kind) ?? 0) + n);
@@ -108,32 +169,3 @@ export function errors(ticks) {
 }
 
 const requests = (n) => (n === 1 ? "1 request" : `${count(n)} requests`);
-
-export function iterations(run) {
-  const { started, missed, unknown } = run.whole;
-  const parts = terms([[started, "started"]], [[missed, "missed"], [unknown, "unknown"]]);
-  const planned = run.planned_requests;
-  if (planned == null) return parts;
-  if (!run.over) return `${count(planned)} planned: ${parts} so far`;
-  return balance(count(planned), planned, started + missed + unknown, parts);
-}
-
-export function requestsEnded(run) {
-  const { started, ok, failed, cancelled, unresolved } = run.whole;
-  const ended = ok + failed + cancelled + unresolved;
-  const flying = run.over ? 0 : Math.max(0, started - ended);
-  const parts = terms(
-    [[ok, "ok"], [failed, "failed"]],
-    [[cancelled, "cancelled"], [unresolved, "unresolved"], [flying, "in flight"]],
-  );
-  return balance(`${count(started)} started`, started, ended + flying, parts);
-}
-
-function terms(always, unlessZero) {
-  const shown = [...always, ...unlessZero.filter(([n]) => n > 0)];
-  return shown.map(([n, word]) => `${count(n)} ${word}`).join(" + ");
-}
-
-function balance(left, is, total, parts) {
-  return is === total ? `${left} = ${parts}` : `${left} ≠ ${parts} (off by ${count(Math.abs(is - total))})`;
-}

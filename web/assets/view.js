@@ -1,10 +1,13 @@
 // Everything a run's page binds to, as one tree: the snapshot, and what is derived from it and the ticks.
 // src/view.rs is the same on the server, and a test holds the two together.
 
+import { accounts } from "./accounts.js";
 import { count, write } from "./format.js";
+import * as rows from "./rows.js";
 import * as said from "./said.js";
 
-const ROWS_MAX = 600;
+/** Ticks of which the latest rates are. */
+const LATEST = 5;
 
 /** The seconds that are drawn: up to the last that every agent has reported, all once the run is over. */
 export function drawn(over, ticks) {
@@ -14,52 +17,106 @@ export function drawn(over, ticks) {
 export function view(name, run, allTicks, log) {
   const ticks = drawn(run.over, allTicks);
   const word = run.verdict ?? run.state;
-  const listed = ticks.slice(-ROWS_MAX);
+  const listed = ticks.slice(-rows.ROWS_MAX);
   const { rate, error_rate, latency_ms } = run.over ? run.whole : run.last5;
   return {
     ...run,
     title: `${word} · ${name} · Volley`,
     word,
-    span: run.over ? "whole run" : "last 5 s",
+    span: span(run),
     now: { rate, error_rate, latency_ms },
+    units: units(run, ticks),
+    pace: pace(run, ticks),
+    missed_share: missedShare(run),
     last: ticks.at(-1) ?? null,
     agents_well: `${run.agents.filter((a) => a.ok).length} / ${run.agents.length}`,
     planned: planned(run),
     progress: progress(run),
-    iterations: said.iterations(run),
-    requests: said.requestsEnded(run),
-    said: {
-      rate: said.rate(ticks),
-      latency: said.latency(ticks),
-      open: said.open(ticks),
-      errors: said.errors(ticks),
-    },
-    cut: said.cut(ticks, ROWS_MAX),
-    ticks: listed,
-    error_seconds: errorSeconds(listed),
+    accounts: accounts(run),
+    said: said.charts(run, ticks),
+    cut: said.cut(ticks, rows.ROWS_MAX),
+    has: has(run, ticks),
+    phase: Object.fromEntries(run.whole.phases.map((phase) => [phase.name, phase])),
+    steps: rows.steps(run),
+    agents: rows.agents(run),
+    ticks: rows.ticks(listed),
+    error_seconds: rows.errorSeconds(listed),
     log,
   };
 }
 
+const span = (run) => (run.over ? "whole run" : "last 5 s");
+const isOpen = (ticks) => ticks.some((t) => t.planned != null);
+
+/** What the page has anything to show of. */
+function has(run, ticks) {
+  const doubts = run.health_notes.length > 0;
+  const checked = run.agents.some((agent) => agent.seconds > 0);
+  return {
+    open: isOpen(ticks),
+    service: run.whole.service_ms["100"] != null,
+    generator: ticks.some((t) => t.lag_max_ms != null || t.busiest_cpu != null),
+    doubts,
+    fit: checked && !doubts,
+    phases: run.whole.phases.length > 0,
+    health: checked,
+  };
+}
+
+/** What the charts count, by their ids. */
+function units(run, ticks) {
+  const differ = isOpen(ticks) && run.steps.length > 1;
+  const lag = ticks.some((t) => t.lag_max_ms != null) ? "ms, logarithmic" : "";
+  const cpu = ticks.some((t) => t.busiest_cpu != null);
+  return {
+    rate: differ ? "per second; target, started and missed of iterations" : "per second",
+    latency: "ms, logarithmic",
+    generator: lag && cpu ? `${lag}; right: % of a core` : lag || "% of a core",
+    open: "at the second's end",
+    errors: "per second",
+  };
+}
+
+/** Iterations due and started per second. In the strip the open model shows these, and the closed one its ok requests. */
+function pace(run, ticks) {
+  const last5 = due(said.loaded(run.stop_s, ticks).slice(-LATEST));
+  const whole = due(said.loaded(run.stop_s, said.measured(ticks)));
+  const { planned, started } = run.over ? whole : last5;
+  const strip = isOpen(ticks)
+    ? { rate: started, words: `of ${write("rate", planned)} /s due` }
+    : { rate: run.over ? run.whole.rate : run.last5.rate, words: span(run) };
+  return { strip, last5, whole };
+}
+
+function due(ticks) {
+  if (!isOpen(ticks)) return { planned: null, started: null };
+  const seconds = said.sum(ticks.map(said.span));
+  return {
+    planned: said.sum(ticks.map((t) => t.planned ?? 0)) / seconds,
+    started: said.sum(ticks.map((t) => t.iterations)) / seconds,
+  };
+}
+
+/** How much was missed of what was due. While the run goes on, that is less than what is planned in all. */
+function missedShare({ over, whole: { planned, iterations, missed } }) {
+  const due = (over ? planned : null) ?? iterations + missed;
+  return due > 0 ? `${write("percent", missed / due)} of those due` : "none due yet";
+}
+
 function planned(run) {
+  if (!run.over && run.run_s > 0 && run.run_s < run.warmup_s) {
+    return `warm-up ${write("seconds", Math.floor(run.run_s))} of ${write("seconds", run.warmup_s)}`;
+  }
   const parts = [];
   if (run.planned_s != null) parts.push(`of ${write("seconds", run.planned_s)}`);
-  if (run.planned_requests != null) parts.push(`${count(run.whole.started)} of ${count(run.planned_requests)}`);
+  if (run.planned_requests != null) parts.push(`${count(run.whole.iterations)} of ${count(run.planned_requests)}`);
   return parts.join(" · ");
 }
 
 function progress(run) {
   const parts = [];
   if (run.over) return null;
-  if (run.planned_s > 0) parts.push(run.elapsed_s / run.planned_s);
-  if (run.planned_requests > 0) parts.push(run.whole.started / run.planned_requests);
+  if (run.planned_s > 0) parts.push(run.run_s / (run.warmup_s + run.planned_s));
+  if (run.planned_requests > 0) parts.push(run.whole.iterations / run.planned_requests);
   return parts.length ? Math.min(1, Math.max(0, ...parts)) : null;
-}
-
-function errorSeconds(ticks) {
-  const rows = ticks.flatMap((t) => {
-    const kinds = Object.entries(t.errors).sort(([a], [b]) => (a < b ? -1 : 1));
-    return kinds.map(([kind, n]) => ({ second: t.second, kind, count: n }));
-  });
-  return rows.filter((row) => row.count > 0).slice(-ROWS_MAX);
 }

@@ -42,8 +42,6 @@ pub struct Agent {
     pub run: Option<RunLink>,
     /// Seconds since it was last heard.
     pub last_seen_s: Option<f64>,
-    /// Its clock minus the coordinator's.
-    pub offset_ms: Option<f64>,
     /// Best round trip of the last several pings.
     pub round_trip_ms: Option<f64>,
 }
@@ -55,10 +53,6 @@ impl Agent {
 
     fn last_seen(&self) -> String {
         maybe(Format::Ago, self.last_seen_s)
-    }
-
-    fn offset(&self) -> String {
-        maybe(Format::Offset, self.offset_ms)
     }
 
     fn round_trip(&self) -> String {

@@ -17,26 +17,29 @@ pub(crate) enum Format {
     /// Milliseconds, likewise.
     Ms,
     /// Milliseconds with their sign.
-    Offset,
+    Signed,
     /// A fraction of one, in percent; what is not nothing never reads 0 %, what is not all never 100 %.
     Percent,
     /// A duration in seconds.
     Seconds,
     /// How long ago, in seconds.
     Ago,
+    /// Bytes, in the binary unit that leaves one digit at least.
+    Bytes,
 }
 
 impl Format {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Text,
         Self::Count,
         Self::Rate,
         Self::Ms,
-        Self::Offset,
+        Self::Signed,
         Self::Percent,
         Self::Seconds,
         Self::Ago,
+        Self::Bytes,
     ];
 
     /// The name in `data-format`.
@@ -46,10 +49,11 @@ impl Format {
             Self::Count => "count",
             Self::Rate => "rate",
             Self::Ms => "ms",
-            Self::Offset => "offset",
+            Self::Signed => "signed",
             Self::Percent => "percent",
             Self::Seconds => "seconds",
             Self::Ago => "ago",
+            Self::Bytes => "bytes",
         }
     }
 
@@ -66,10 +70,11 @@ impl Format {
         match self {
             Self::Text | Self::Count => fixed(x, 0),
             Self::Rate | Self::Ms => significant(x),
-            Self::Offset => offset(x),
+            Self::Signed => signed(x),
             Self::Percent => percent(x),
             Self::Seconds => seconds(x),
             Self::Ago => format!("{} ago", seconds(x)),
+            Self::Bytes => bytes(x),
         }
     }
 }
@@ -114,7 +119,7 @@ fn significant(x: f64) -> String {
     }
 }
 
-fn offset(x: f64) -> String {
+fn signed(x: f64) -> String {
     let text = significant(x);
     if x > 0.0 { format!("+{text}") } else { text }
 }
@@ -140,4 +145,15 @@ fn seconds(x: f64) -> String {
         60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
         _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
     }
+}
+
+fn bytes(x: f64) -> String {
+    let (mut size, mut unit) = (x, "B");
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if size < 1024.0 {
+            break;
+        }
+        (size, unit) = (size / 1024.0, larger);
+    }
+    format!("{} {unit}", significant(size))
 }

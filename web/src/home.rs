@@ -6,7 +6,9 @@ use crate::format::{Format, count, maybe};
 use crate::parts::{Badge, readable_time};
 use crate::stream::Percentiles;
 
-/// `/`. Its forms post (urlencoded) to `/runs`: either `url`, `users`, `requests`, `duration`, or `plan`.
+/// `/`. Its forms post (urlencoded) to `/runs`: either `plan`, or `url`, `model` (`users` or `rate`), `users`, `rate`,
+/// `connections`, `requests`, `duration` and `warmup`. The fields of the model that wasn't chosen are sent too, and don't
+/// count.
 #[derive(Clone, Debug, Default, Template)]
 #[template(path = "home.html")]
 pub struct HomePage {
@@ -103,14 +105,33 @@ impl RunRow {
 pub struct NewRun {
     /// The target's URL.
     pub url: String,
+    /// `rate` for the open model; anything else is the closed one.
+    pub model: String,
     /// Users of the closed model.
     pub users: String,
+    /// Rate of the open model, with its unit.
+    pub rate: String,
+    /// Most connections of the open model; may be empty.
+    pub connections: String,
     /// Requests in all; may be empty.
     pub requests: String,
     /// Duration in the plan's units; may be empty.
     pub duration: String,
+    /// Length of the warm-up, likewise.
+    pub warmup: String,
     /// A whole plan, YAML or JSON, instead of the fields above.
     pub plan: String,
+}
+
+impl NewRun {
+    fn is_open(&self) -> bool {
+        self.model == "rate"
+    }
+
+    /// The fields that are rarely wanted hold something.
+    fn has_more(&self) -> bool {
+        !self.connections.is_empty() || !self.warmup.is_empty()
+    }
 }
 
 /// One fault of what was sent.

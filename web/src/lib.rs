@@ -4,6 +4,7 @@
 //! it sends down a run's event stream is made of the types in [`stream`], which [`RunPage`] takes as well, so
 //! that a page rendered by the server and a page brought up to date by the script say the same.
 
+mod accounts;
 mod agents;
 mod assets;
 mod chart;
@@ -11,10 +12,12 @@ mod format;
 mod home;
 mod message;
 mod parts;
+mod rows;
 mod run;
 mod said;
 pub mod stream;
 mod table;
+mod tables;
 mod view;
 
 pub use agents::{Agent, AgentsPage, RunLink};
@@ -27,6 +30,12 @@ pub use run::RunPage;
 #[cfg(test)]
 mod agreement_tests;
 #[cfg(test)]
+mod html;
+#[cfg(test)]
 mod pages_tests;
+#[cfg(test)]
+mod run_tests;
+#[cfg(test)]
+mod said_tests;
 #[cfg(test)]
 mod samples;

@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use crate::format::{Format, NOTHING};
+use crate::format::Format;
+use crate::html::{check, values};
 use crate::samples::{self, HOSTILE};
-use crate::{
-    Agent, AgentsPage, Fault, HomePage, MessagePage, NewRun, RunLink, RunRow, Sample, assets, said, view,
-};
+use crate::{Agent, AgentsPage, Fault, HomePage, MessagePage, NewRun, RunLink, RunRow, Sample, assets};
 
 fn row(name: &str, verdict: Option<&str>) -> RunRow {
     RunRow {
@@ -32,9 +31,13 @@ fn home(name: &str) -> HomePage {
         runs: vec![row(name, Some("failed")), row(name, None)],
         form: NewRun {
             url: text.clone(),
+            model: text.clone(),
             users: text.clone(),
+            rate: text.clone(),
+            connections: text.clone(),
             requests: text.clone(),
             duration: text.clone(),
+            warmup: text.clone(),
             plan: text.clone(),
         },
         faults: vec![Fault { place: text.clone(), detail: text.clone(), hint: text }],
@@ -60,7 +63,6 @@ fn fleet(name: &str) -> AgentsPage {
         cores: 8,
         run: Some(RunLink { id: name.to_owned(), name: name.to_owned() }),
         last_seen_s: Some(0.3),
-        offset_ms: Some(0.042),
         round_trip_ms: Some(0.183),
     };
     let lost = Agent { ok: false, state: "lost".to_owned(), run: None, ..agent.clone() };
@@ -78,21 +80,6 @@ fn pages(name: &str) -> Vec<String> {
     pages.extend([home(name).render().unwrap(), first(name).render().unwrap()]);
     pages.extend([fleet(name).render().unwrap(), message(name).render().unwrap()]);
     pages
-}
-
-fn check(html: &str, says: &[&str], says_not: &[&str]) {
-    for text in says {
-        assert!(html.contains(text), "{text:?} is missing in\n{html}");
-    }
-    for text in says_not {
-        assert!(!html.contains(text), "{text:?} is in\n{html}");
-    }
-}
-
-/// The values of an attribute, wherever it occurs.
-fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
-    let start = format!(" {attribute}=\"");
-    html.split(start.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 #[test]
@@ -162,119 +149,6 @@ fn the_lock_file_holds_no_address() {
 }
 
 #[test]
-fn a_full_run_has_a_number_in_every_cell() {
-    let html = samples::full().render().unwrap();
-    check(&html, &[], &[NOTHING, "NaN", "inf\""]);
-}
-
-#[test]
-fn without_numbers_there_are_dashes() {
-    for page in [samples::empty(), samples::nothing_succeeded()] {
-        check(&page.render().unwrap(), &[NOTHING], &["NaN", "inf ", ">inf", "-nan"]);
-    }
-}
-
-#[test]
-fn a_live_run_can_be_stopped_and_follows_its_stream() {
-    let html = samples::full().render().unwrap();
-    check(
-        &html,
-        &[
-            "data-stream=\"/api/v1/runs/r-1/stream\"",
-            "<form method=\"post\" action=\"/runs/r-1/stop\" data-hide=\"over\" >",
-            "http-equiv=\"refresh\"",
-            "1,000 planned: 958 started + 42 unknown so far",
-            "958 started = 900 ok + 41 failed + 10 cancelled + 3 unresolved + 4 in flight",
-            "<title>running · checkout · Volley</title>",
-            "<0.001 %".replace('<', "&#60;").as_str(),
-            "href=\"/api/v1/runs/r-1\"",
-        ],
-        &[" data-over"],
-    );
-}
-
-#[test]
-fn a_run_that_is_over_balances_its_books() {
-    let html = samples::over().render().unwrap();
-    check(
-        &html,
-        &[
-            " data-over",
-            "data-hide=\"over\" hidden>",
-            "1,000 = 958 started + 42 unknown",
-            "958 started = 900 ok + 41 failed + 14 cancelled + 3 unresolved",
-            "data-tone=\"passed\"",
-            "data-show=\"incomplete\" >",
-            "1 / 2",
-        ],
-        &["http-equiv=\"refresh\"", "in flight</dd>", "off by"],
-    );
-}
-
-#[test]
-fn books_that_do_not_balance_say_by_how_much() {
-    let mut page = samples::over();
-    page.run.whole.unknown = 40;
-    page.run.whole.ok = 899;
-    check(
-        &page.render().unwrap(),
-        &[
-            "1,000 ≠ 958 started + 40 unknown (off by 2)",
-            "958 started ≠ 899 ok + 41 failed + 14 cancelled + 3 unresolved (off by 1)",
-        ],
-        &[],
-    );
-}
-
-#[test]
-fn charts_say_in_a_sentence_what_they_draw() {
-    let page = samples::full();
-    let cases = [
-        (
-            said::rate(&page.ticks),
-            "Over 3 s: 100 to 500 ok requests per second, 300 on average; 41 failed, most in second 2 (29).",
-        ),
-        (
-            said::latency(&page.ticks),
-            "By the second, the median was 1.25 to 3.25 ms and p99 5.00 to 13.0 ms; \
-             the slowest request took 53.6 ms, in second 2.",
-        ),
-        (
-            said::open(&page.ticks),
-            "At the seconds' ends 50 requests were in flight, on at most 48 connections.",
-        ),
-        (said::errors(&page.ticks), "42 requests failed, of 2 kinds; most were connect_refused (41)."),
-        (said::errors(&page.ticks[..1]), "No request failed."),
-        (said::latency(&[]), "No request has succeeded, so there is no latency to show."),
-    ];
-    for (ours, expected) in cases {
-        assert_eq!(ours, expected);
-    }
-}
-
-#[test]
-fn a_second_is_drawn_when_every_agent_has_reported_it() {
-    let mut ticks = samples::full().ticks;
-    ticks[2].complete = false;
-    assert_eq!(view::drawn(false, &ticks).len(), 2);
-    ticks[1].complete = false;
-    ticks[2].complete = true;
-    assert_eq!(view::drawn(false, &ticks).len(), 3, "a later complete second ends the wait");
-    ticks[2].complete = false;
-    assert_eq!(view::drawn(true, &ticks).len(), 3, "over: nothing more will come");
-}
-
-#[test]
-fn a_long_run_lists_its_last_seconds() {
-    let html = samples::long().render().unwrap();
-    check(
-        &html,
-        &["Only the last 600 of 700 seconds are listed.", "<td class=\"num\">699</td>"],
-        &["<td class=\"num\">99</td>"],
-    );
-}
-
-#[test]
 fn the_home_page_lists_runs_with_their_verdicts() {
     let html = home("checkout").render().unwrap();
     check(
@@ -295,6 +169,37 @@ fn the_home_page_lists_runs_with_their_verdicts() {
 }
 
 #[test]
+fn the_form_keeps_what_was_typed() {
+    let open = NewRun {
+        url: "http://127.0.0.1:1/".to_owned(),
+        model: "rate".to_owned(),
+        rate: "200/s".to_owned(),
+        warmup: "5s".to_owned(),
+        ..NewRun::default()
+    };
+    let form = |form: NewRun| HomePage { form, ..HomePage::default() }.render().unwrap();
+    let says = [
+        "name=\"model\" value=\"rate\" checked>",
+        "name=\"rate\" value=\"200/s\"",
+        "<details class=\"more\" open>",
+        "name=\"warmup\" value=\"5s\"",
+    ];
+    let names = ["url", "model", "model", "users", "rate", "requests", "duration", "warmup", "connections"];
+    check(&form(open), &says, &["value=\"users\" checked"]);
+    let html = form(NewRun::default());
+    check(
+        &html,
+        &["name=\"model\" value=\"users\" checked>", "<details class=\"more\">"],
+        &["value=\"rate\" checked"],
+    );
+    let sent: Vec<&str> = values(&html, "name").into_iter().filter(|name| *name != "plan").collect();
+    assert_eq!(
+        sent.iter().filter(|name| names.contains(name)).collect::<Vec<_>>(),
+        names.iter().collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn an_empty_home_page_says_how_to_begin() {
     let html = HomePage { agents_ready: 2, ..first("volley run plan.yaml") }.render().unwrap();
     let button = "<input type=\"hidden\" name=\"plan\" value=\"volley run plan.yaml\">";
@@ -308,19 +213,9 @@ fn an_empty_home_page_says_how_to_begin() {
 #[test]
 fn the_agents_page_shows_the_fleet_and_how_to_add_to_it() {
     let html = fleet("load-1").render().unwrap();
-    let says = ["1 of 2 well", "data-mark=\"false\"", "<code>load-1</code>", "+0.042", "0.3 s ago"];
+    let says = ["1 of 2 well", "data-mark=\"false\"", "<code>load-1</code>", "0.183", "0.3 s ago"];
     check(&html, &says, &["No agent has joined"]);
     check(&AgentsPage::default().render().unwrap(), &["No agent has joined"], &[]);
-}
-
-#[test]
-fn the_stream_is_keyed_as_documented() {
-    let tick = serde_json::to_value(samples::tick(3, 10, 2)).unwrap();
-    let keys = json!({ "50": 4.25, "90": 6.375, "95": 8.5, "99": 17.0, "99.9": 34.0, "100": 70.125 });
-    assert_eq!(tick["latency_ms"], keys);
-    assert_eq!(tick["errors"], json!({ "connect_refused": 2, "status": 1 }));
-    let none = serde_json::to_value(samples::tick(3, 0, 2)).unwrap();
-    assert_eq!(none["latency_ms"]["99"], json!(null));
 }
 
 #[test]
@@ -335,7 +230,9 @@ fn numbers_read_well() {
         (Format::Seconds, 59.96, "59.9 s"),
         (Format::Seconds, 90.0, "1 min 30 s"),
         (Format::Seconds, 7500.0, "2 h 05 min"),
-        (Format::Offset, -0.231, "−0.231"),
+        (Format::Signed, -0.231, "−0.231"),
+        (Format::Bytes, 18_874_368.0, "18.0 MiB"),
+        (Format::Bytes, 512.0, "512 B"),
     ];
     for (format, number, expected) in cases {
         assert_eq!(format.write(&json!(number)), expected);

@@ -63,7 +63,23 @@ impl Bound {
 
 /// The text at a path (`whole/latency_ms/99`), a dash where it leads nowhere.
 pub(crate) fn text(value: &Value, path: &str, format: Format) -> String {
-    format.write(value.pointer(&format!("/{path}")).unwrap_or(&Value::Null))
+    format.write(at(value, path))
+}
+
+/// Whether there is nothing to show at a path: what a script takes for false.
+pub(crate) fn is_nothing(value: &Value, path: &str) -> bool {
+    match at(value, path) {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
+    // A path is a JSON pointer (RFC 6901) but for its first slash.
+    value.pointer(&format!("/{path}")).unwrap_or(&Value::Null)
 }
 
 /// An RFC 3339 time as people read it: a space for the `T` (its section 5.6 allows it), no fraction.

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::chart::{Chart, charts};
 use crate::format::Format;
-use crate::parts::{Badge, Bound, PERCENTILES, Percentile, readable_time};
+use crate::parts::{Badge, Bound, PERCENTILES, Percentile, is_nothing, readable_time};
 use crate::stream::{LogLine, Snapshot, Tick};
-use crate::table::{Column, Kind, Table};
+use crate::tables::{PHASES, Phase, Tables};
 use crate::view::view;
 
 /// `/runs/{id}`. Binds itself to `/api/v1/runs/{id}/stream` while the run goes on.
@@ -87,7 +87,24 @@ impl RunTemplate<'_> {
     }
 
     fn percentile(&self, span: &str, key: &str) -> Bound {
-        self.ms(&format!("{span}/latency_ms/{key}"))
+        self.ms(&format!("{span}/{key}"))
+    }
+
+    fn phase(&self, name: &str, key: &str) -> Bound {
+        self.ms(&format!("phase/{name}/latency_ms/{key}"))
+    }
+
+    fn phase_count(&self, name: &str) -> Bound {
+        self.count(&format!("phase/{name}/count"))
+    }
+
+    /// ` hidden` where the view has nothing to show, as the script decides it.
+    fn unless(&self, path: &str) -> &'static str {
+        if is_nothing(&self.view, path) { " hidden" } else { "" }
+    }
+
+    fn unless_phase(&self, name: &str) -> &'static str {
+        self.unless(&format!("phase/{name}"))
     }
 
     fn percent(&self, path: &str) -> Bound {
@@ -106,81 +123,11 @@ impl RunTemplate<'_> {
         &PERCENTILES
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &PHASES
+    }
+
     fn started(&self) -> String {
         readable_time(&self.page.started_at)
     }
-}
-
-struct Tables {
-    steps: Table,
-    errors: Table,
-    statuses: Table,
-    agents: Table,
-    log: Table,
-}
-
-impl Tables {
-    fn new(view: &Value) -> Self {
-        Self {
-            steps: Table::new(view, steps()),
-            errors: Table::new(view, errors()),
-            statuses: Table::new(view, statuses()),
-            agents: Table::new(view, agents()),
-            log: Table::new(view, log()),
-        }
-    }
-}
-
-fn steps() -> Kind {
-    let mut columns = vec![
-        Column::words("step", "name"),
-        Column::count("started", "started"),
-        Column::count("ok", "ok"),
-        Column::count("failed", "failed"),
-        Column::number("rate", "/s", "rate", Format::Rate),
-    ];
-    columns.extend(Column::percentiles());
-    Kind { source: "steps", label: "Steps", empty: "No step has begun yet.", mark: "", columns }
-}
-
-fn errors() -> Kind {
-    let columns = vec![
-        Column::words("kind", "kind"),
-        Column::words("phase", "phase"),
-        Column::count("count", "count"),
-        Column::number("first seen", "s", "first_s", Format::Count),
-        Column::number("last seen", "s", "last_s", Format::Count),
-    ];
-    Kind { source: "errors", label: "Errors by kind", empty: "No request failed.", mark: "", columns }
-}
-
-fn statuses() -> Kind {
-    let columns = vec![Column::words("status", "status"), Column::count("answers", "count")];
-    Kind { source: "statuses", label: "Statuses", empty: "No answer has come yet.", mark: "", columns }
-}
-
-fn agents() -> Kind {
-    let columns = vec![
-        Column::words("agent", "name"),
-        Column::words("state", "state"),
-        Column::words("version", "version"),
-        Column::count("cores", "cores"),
-        Column::count("users", "users"),
-        Column::count("granted", "granted"),
-        Column::count("started", "started"),
-        Column::count("unknown", "unknown"),
-        Column::number("last seen", "", "last_seen_s", Format::Ago),
-        Column::number("clock offset", "ms", "offset_ms", Format::Offset),
-        Column::number("round trip", "ms", "round_trip_ms", Format::Ms),
-    ];
-    Kind { source: "agents", label: "Agents", empty: "No agent takes part yet.", mark: "ok", columns }
-}
-
-fn log() -> Kind {
-    let columns = vec![
-        Column::number("at", "", "at_s", Format::Seconds),
-        Column::words("", "level"),
-        Column::words("what", "text"),
-    ];
-    Kind { source: "log", label: "Event log", empty: "Nothing has happened yet.", mark: "level", columns }
 }

@@ -1,10 +1,12 @@
-//! What the charts and the accounting say in a sentence. `assets/said.js` is the same in script, and a test
-//! holds the two together.
+//! What the charts say in a sentence, of the measured part. `assets/said.js` is the same in script, and a test holds the
+//! two together.
 
 use std::collections::BTreeMap;
 
 use crate::format::{Format, count, maybe};
-use crate::stream::{Snapshot, Tick};
+use crate::stream::{Percentiles, Snapshot, Tick};
+
+const NOTHING_YET: &str = "No second has been measured yet.";
 
 /// What the ticks are of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,11 +18,12 @@ enum Grain {
 }
 
 impl Grain {
-    fn of(ticks: &[Tick]) -> Self {
-        match ticks.iter().filter(|tick| tick.seconds() > 1).count() {
-            0 => Self::Seconds,
-            minutes if minutes == ticks.len() => Self::Minutes,
-            _ => Self::Both,
+    fn of<'a>(ticks: impl IntoIterator<Item = &'a Tick>) -> Self {
+        let (minutes, seconds): (Vec<_>, Vec<_>) = ticks.into_iter().partition(|tick| tick.seconds() > 1);
+        match (minutes.is_empty(), seconds.is_empty()) {
+            (true, _) => Self::Seconds,
+            (false, true) => Self::Minutes,
+            (false, false) => Self::Both,
         }
     }
 
@@ -52,77 +55,155 @@ pub(crate) fn cut(ticks: &[Tick], rows_max: usize) -> String {
     grain.into_iter().chain(left_out).collect::<Vec<_>>().join(" ")
 }
 
-/// Requests per second.
-pub(crate) fn rate(ticks: &[Tick]) -> String {
-    if ticks.is_empty() {
-        return "No second has been measured yet.".to_owned();
+/// The ticks of the measured part.
+pub(crate) fn measured(ticks: &[Tick]) -> Vec<&Tick> {
+    ticks.iter().filter(|tick| !tick.warmup).collect()
+}
+
+/// Those over all of whose time the load was on, for averages: the second in which it stopped, and the drain, would pull
+/// them down. All of them in a run that was shorter than any.
+pub(crate) fn loaded<'a>(stop_s: Option<f64>, ticks: &[&'a Tick]) -> Vec<&'a Tick> {
+    let stop_s = stop_s.unwrap_or(f64::INFINITY) + 1e-9;
+    let loaded: Vec<_> =
+        ticks.iter().copied().filter(|t| (t.second + t.seconds()) as f64 <= stop_s).collect();
+    if loaded.is_empty() { ticks.to_vec() } else { loaded }
+}
+
+/// The sentence of every chart, by its id.
+pub(crate) fn charts(run: &Snapshot, ticks: &[Tick]) -> BTreeMap<&'static str, String> {
+    let measured = measured(ticks);
+    let apart = if run.warmup_s > 0.0 {
+        let warmup = maybe(Format::Seconds, Some(run.warmup_s));
+        format!(" The warm-up (shaded, {warmup}) is kept apart.")
+    } else {
+        String::new()
+    };
+    let sentences = [
+        ("rate", rate(run.stop_s, &measured)),
+        ("latency", latency(&measured)),
+        ("generator", generator(&measured)),
+        ("open", open(&measured)),
+        ("errors", errors(&measured)),
+    ];
+    sentences.into_iter().map(|(id, sentence)| (id, sentence + &apart)).collect()
+}
+
+fn rate(stop_s: Option<f64>, measured: &[&Tick]) -> String {
+    if measured.is_empty() {
+        return NOTHING_YET.to_owned();
     }
-    let seconds = ticks.iter().map(Tick::seconds).sum::<u64>();
+    let ticks = loaded(stop_s, measured);
+    let seconds = ticks.iter().map(|t| t.seconds()).sum::<u64>();
+    let grain = Grain::of(ticks.iter().copied());
+    let by = if grain == Grain::Seconds { "" } else { &format!(" {}", grain.by().to_lowercase()) };
+    let (due, ok, failed) = (due(measured), ok(&ticks, grain), most(measured, "failed", |t| t.failed));
+    format!("Over {}{by}: {due}{ok}; {failed}.", maybe(Format::Seconds, Some(seconds as f64)))
+}
+
+fn due(ticks: &[&Tick]) -> String {
+    let planned: Vec<f64> = ticks.iter().filter_map(|t| t.planned).collect();
+    if planned.is_empty() {
+        return String::new();
+    }
+    let planned = maybe(Format::Count, Some(planned.iter().sum()));
+    let started = count(ticks.iter().map(|t| t.iterations).sum());
+    let missed = most(ticks, "missed", |t| t.missed);
+    format!("{started} of {planned} iterations due were started, {missed}; ")
+}
+
+fn ok(ticks: &[&Tick], grain: Grain) -> String {
+    let seconds = ticks.iter().map(|t| t.seconds()).sum::<u64>();
     let mean = ticks.iter().map(|t| t.ok).sum::<u64>() as f64 / seconds as f64;
     let rates = || ticks.iter().map(|t| t.ok as f64 / t.seconds() as f64);
-    let grain = Grain::of(ticks);
     let format = if grain == Grain::Seconds { Format::Count } else { Format::Rate };
     let (low, high) = (maybe(format, rates().reduce(f64::min)), maybe(format, rates().reduce(f64::max)));
-    let ok = if low == high {
+    if low == high {
         format!("{high} ok requests per second")
     } else {
         let mean = maybe(Format::Rate, Some(mean));
         format!("{low} to {high} ok requests per second, {mean} on average")
-    };
-    let by = if grain == Grain::Seconds { "" } else { &format!(" {}", grain.by().to_lowercase()) };
-    format!("Over {}{by}: {ok}; {}.", maybe(Format::Seconds, Some(seconds as f64)), failed(ticks))
+    }
 }
 
-fn failed(ticks: &[Tick]) -> String {
-    let total = ticks.iter().map(|t| t.failed).sum::<u64>();
+/// How many in all, and where most of them were.
+fn most(ticks: &[&Tick], word: &str, n: impl Fn(&Tick) -> u64) -> String {
+    let total = ticks.iter().map(|t| n(t)).sum::<u64>();
     // The first of equals, as a reader from the left would name it.
-    let worst = ticks.iter().rev().max_by_key(|t| t.failed);
+    let worst = ticks.iter().rev().max_by_key(|t| n(t));
     match worst {
-        Some(tick) if total > 0 => {
-            format!("{} failed, most in {} ({})", count(total), place(tick), count(tick.failed))
+        Some(tick) if total > 0 && n(tick) == total => {
+            format!("{} {word}, all in {}", count(total), place(tick))
         }
-        _ => "none failed".to_owned(),
+        Some(tick) if total > 0 => {
+            format!("{} {word}, most in {} ({})", count(total), place(tick), count(n(tick)))
+        }
+        _ => format!("none {word}"),
     }
 }
 
-/// Latency percentiles.
-pub(crate) fn latency(ticks: &[Tick]) -> String {
-    let mut slowest: Option<(f64, &Tick)> = None;
+/// The first tick with the largest value.
+fn largest<'a>(ticks: &[&'a Tick], value: impl Fn(&Tick) -> Option<f64>) -> Option<(f64, &'a Tick)> {
+    let mut largest: Option<(f64, &Tick)> = None;
     for tick in ticks {
-        if let Some(max) = tick.latency_ms.max
-            && slowest.is_none_or(|(ms, _)| max > ms)
+        if let Some(x) = value(tick)
+            && largest.is_none_or(|(most, _)| x > most)
         {
-            slowest = Some((max, tick));
+            largest = Some((x, tick));
         }
     }
-    let Some((ms, slowest)) = slowest else {
+    largest
+}
+
+fn latency(ticks: &[&Tick]) -> String {
+    let Some((ms, slowest)) = largest(ticks, |t| t.latency_ms.max) else {
         return "No request has succeeded, so there is no latency to show.".to_owned();
     };
-    let median = between(ticks.iter().filter_map(|t| t.latency_ms.p50));
-    let p99 = between(ticks.iter().filter_map(|t| t.latency_ms.p99));
-    let ms = maybe(Format::Ms, Some(ms));
-    let by = Grain::of(ticks).by();
+    let percentile = |of: fn(&Tick) -> &Percentiles, which: fn(&Percentiles) -> Option<f64>| {
+        between(Format::Ms, " ms", ticks.iter().filter_map(|t| which(of(t))))
+    };
+    let median = percentile(|t| &t.latency_ms, |p| p.p50).unwrap_or_default();
+    let p99 = percentile(|t| &t.latency_ms, |p| p.p99).unwrap_or_default();
+    let service = percentile(|t| &t.service_ms, |p| p.p99);
+    let since = if service.is_some() { " from when they were due" } else { "" };
+    let service = service.map(|range| format!("; p99 of the service time was {range}")).unwrap_or_default();
+    let (by, ms, place) =
+        (Grain::of(ticks.iter().copied()).by(), maybe(Format::Ms, Some(ms)), place(slowest));
     format!(
-        "{by}, the median was {median} and p99 {p99}; the slowest request took {ms} ms, in {}.",
-        place(slowest)
+        "{by}, the median was {median} and p99 {p99}{since}; the slowest request took {ms} ms, in {place}{service}."
     )
 }
 
-fn between(values: impl Iterator<Item = f64> + Clone) -> String {
-    let low = maybe(Format::Ms, values.clone().reduce(f64::min));
-    let high = maybe(Format::Ms, values.reduce(f64::max));
-    if low == high { format!("{low} ms") } else { format!("{low} to {high} ms") }
+/// The range of some numbers, nothing where there are none.
+fn between(format: Format, unit: &str, values: impl Iterator<Item = f64> + Clone) -> Option<String> {
+    let low = maybe(format, Some(values.clone().reduce(f64::min)?));
+    let high = maybe(format, values.reduce(f64::max));
+    Some(if low == high { format!("{low}{unit}") } else { format!("{low} to {high}{unit}") })
 }
 
-/// Requests in flight and connections.
-pub(crate) fn open(ticks: &[Tick]) -> String {
+fn generator(ticks: &[&Tick]) -> String {
+    let lag = largest(ticks, |t| t.lag_max_ms).map(|(ms, tick)| {
+        let p99 = between(Format::Ms, " ms", ticks.iter().filter_map(|t| t.lag_p99_ms));
+        let p99 = p99.map(|range| format!(", p99 was {range}")).unwrap_or_default();
+        format!("Lag was at most {} ms, in {}{p99}", maybe(Format::Ms, Some(ms)), place(tick))
+    });
+    let cpu = between(Format::Percent, "", ticks.iter().filter_map(|t| t.busiest_cpu));
+    let cpu = cpu.map(|range| format!("busiest worker used {range} of its processor"));
+    match (lag, cpu) {
+        (Some(lag), Some(cpu)) => format!("{lag}; the {cpu}."),
+        (Some(lag), None) => format!("{lag}."),
+        (None, Some(cpu)) => format!("The {cpu}."),
+        (None, None) => "Nothing has been measured of the generator.".to_owned(),
+    }
+}
+
+fn open(ticks: &[&Tick]) -> String {
     let Some(low) = ticks.iter().map(|t| t.in_flight).min() else {
-        return "No second has been measured yet.".to_owned();
+        return NOTHING_YET.to_owned();
     };
     let high = ticks.iter().map(|t| t.in_flight).max().unwrap_or(low);
     let connections = ticks.iter().map(|t| t.connections).max().unwrap_or(0);
     let range = if low == high { count(low) } else { format!("{} to {}", count(low), count(high)) };
-    let ends = match Grain::of(ticks) {
+    let ends = match Grain::of(ticks.iter().copied()) {
         Grain::Seconds => "seconds'",
         Grain::Minutes => "minutes'",
         Grain::Both => "seconds' or minutes'",
@@ -133,8 +214,7 @@ pub(crate) fn open(ticks: &[Tick]) -> String {
     )
 }
 
-/// Errors by kind.
-pub(crate) fn errors(ticks: &[Tick]) -> String {
+fn errors(ticks: &[&Tick]) -> String {
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
     for (kind, n) in ticks.iter().flat_map(|t| &t.errors) {
         *kinds.entry(kind).or_default() += n;
@@ -153,42 +233,4 @@ pub(crate) fn errors(ticks: &[Tick]) -> String {
 
 fn requests(n: u64) -> String {
     if n == 1 { "1 request".to_owned() } else { format!("{} requests", count(n)) }
-}
-
-/// Iterations: planned = started + missed + unknown, with what is wrong where it isn't so.
-pub(crate) fn iterations(run: &Snapshot) -> String {
-    let whole = &run.whole;
-    let terms = terms(&[(whole.started, "started")], &[(whole.missed, "missed"), (whole.unknown, "unknown")]);
-    match run.planned_requests {
-        None => terms,
-        Some(planned) if run.over => {
-            balance(&count(planned), planned, whole.started + whole.missed + whole.unknown, &terms)
-        }
-        Some(planned) => format!("{} planned: {terms} so far", count(planned)),
-    }
-}
-
-/// Requests: started = ok + failed + cancelled + unresolved; while the run goes on, the rest is in flight.
-pub(crate) fn requests_ended(run: &Snapshot) -> String {
-    let whole = &run.whole;
-    let ended = whole.ok + whole.failed + whole.cancelled + whole.unresolved;
-    let flying = if run.over { 0 } else { whole.started.saturating_sub(ended) };
-    let terms = terms(
-        &[(whole.ok, "ok"), (whole.failed, "failed")],
-        &[(whole.cancelled, "cancelled"), (whole.unresolved, "unresolved"), (flying, "in flight")],
-    );
-    balance(&format!("{} started", count(whole.started)), whole.started, ended + flying, &terms)
-}
-
-fn terms(always: &[(u64, &str)], unless_zero: &[(u64, &str)]) -> String {
-    let shown = always.iter().chain(unless_zero.iter().filter(|(n, _)| *n > 0));
-    shown.map(|(n, word)| format!("{} {word}", count(*n))).collect::<Vec<_>>().join(" + ")
-}
-
-fn balance(left: &str, is: u64, sum: u64, terms: &str) -> String {
-    if is == sum {
-        format!("{left} = {terms}")
-    } else {
-        format!("{left} ≠ {terms} (off by {})", count(is.abs_diff(sum)))
-    }
 }

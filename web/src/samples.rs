@@ -1,4 +1,7 @@
-//! Runs that tests render: a full one, an empty one, one with hostile names everywhere, one over a long time.
+//! Runs that tests render: a full one, an empty one, one with hostile names everywhere, one over a long time; those of
+//! the open model in a file of their own.
+
+pub(crate) mod open;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +21,7 @@ pub(crate) fn tick(second: u64, ok: u64, failed: u64) -> Tick {
     Tick {
         second,
         elapsed_s: second as f64 + 1.25,
+        iterations: ok + failed,
         started: ok + failed,
         ok,
         failed,
@@ -38,13 +42,14 @@ fn agent(name: &str) -> AgentShare {
         ok: true,
         version: "0.1.0".to_owned(),
         cores: 8,
+        share: "25 users".to_owned(),
         users: 25,
         granted: 600,
         started: 479,
-        unknown: 42,
-        offset_ms: Some(-0.231),
+        unknown: Some(42),
         round_trip_ms: Some(0.182),
         last_seen_s: Some(0.4),
+        ..AgentShare::default()
     }
 }
 
@@ -55,14 +60,16 @@ pub(crate) fn full() -> RunPage {
         state: "running".to_owned(),
         sentence: "Running with 2 agents.".to_owned(),
         elapsed_s: 12.4,
+        run_s: 12.4,
         planned_s: Some(30.0),
         planned_requests: Some(1000),
         whole: Totals {
+            iterations: 958,
             started: 958,
             ok: 900,
             failed: 41,
             cancelled: 10,
-            unknown: 42,
+            unknown: Some(42),
             unresolved: 3,
             rate: 77.4,
             error_rate: Some(0.0436),
@@ -71,6 +78,7 @@ pub(crate) fn full() -> RunPage {
         },
         last5: Recent { rate: 80.2, error_rate: Some(0.000_004), latency_ms: percentiles(0.057) },
         steps: vec![StepTotals {
+            scenario: "checkout".to_owned(),
             name: "list".to_owned(),
             started: 958,
             ok: 900,
@@ -117,7 +125,8 @@ pub(crate) fn over() -> RunPage {
 
 /// Nothing has happened yet.
 pub(crate) fn empty() -> RunPage {
-    let run = Snapshot { state: "gathering".to_owned(), ..Snapshot::default() };
+    let whole = Totals { unknown: Some(0), ..Totals::default() };
+    let run = Snapshot { state: "gathering".to_owned(), whole, ..Snapshot::default() };
     RunPage { id: "r-0".to_owned(), name: "empty".to_owned(), run, ..RunPage::default() }
 }
 
@@ -125,7 +134,14 @@ pub(crate) fn empty() -> RunPage {
 pub(crate) fn nothing_succeeded() -> RunPage {
     let mut page = full();
     page.run.verdict = Some("invalid".to_owned());
-    page.run.whole = Totals { started: 10, failed: 10, rate: f64::NAN, ..Totals::default() };
+    page.run.whole = Totals {
+        iterations: 10,
+        started: 10,
+        failed: 10,
+        unknown: Some(0),
+        rate: f64::NAN,
+        ..Totals::default()
+    };
     page.run.last5 = Recent { rate: f64::INFINITY, error_rate: Some(1.0), ..Recent::default() };
     page.ticks = vec![tick(0, 0, 10), Tick { complete: false, ..tick(1, 0, 0) }];
     page
@@ -146,10 +162,13 @@ pub(crate) fn hostile() -> RunPage {
     page.run.verdict = Some(name.clone());
     page.run.state.clone_from(&name);
     page.run.steps[0].name.clone_from(&name);
+    page.run.steps[0].scenario.clone_from(&name);
+    page.run.health_notes.push(name.clone());
     page.run.errors[0].kind.clone_from(&name);
     page.run.errors[0].phase.clone_from(&name);
     page.run.agents[0].name.clone_from(&name);
     page.run.agents[0].state.clone_from(&name);
+    page.run.agents[0].share.clone_from(&name);
     page.run.agents[0].version.clone_from(&name);
     page.ticks[1].errors.insert(name.clone(), 40);
     page.log[0].text.clone_from(&name);
@@ -161,7 +180,7 @@ pub(crate) fn hostile() -> RunPage {
 pub(crate) fn long() -> RunPage {
     let mut page = full();
     page.ticks = (0..700).map(|second| tick(second, 500 + second % 7, second % 3)).collect();
-    page.run.elapsed_s = 4000.0;
+    (page.run.elapsed_s, page.run.run_s) = (4000.0, 4000.0);
     page.run.planned_s = Some(7265.0);
     page.run.planned_requests = None;
     page
@@ -184,5 +203,28 @@ pub(crate) fn minutes_and_seconds() -> RunPage {
 }
 
 pub(crate) fn all() -> Vec<RunPage> {
-    vec![full(), over(), empty(), nothing_succeeded(), hostile(), long(), minutes(), minutes_and_seconds()]
+    let mut all = vec![
+        full(),
+        over(),
+        empty(),
+        nothing_succeeded(),
+        hostile(),
+        long(),
+        minutes(),
+        minutes_and_seconds(),
+        lost_with_open_unknown(),
+    ];
+    all.extend([open::full(), open::warming_up(), open::over(), open::late(), open::lost()]);
+    all
+}
+
+/// A timed closed run that lost an agent: nobody can say what it did before it was lost.
+pub(crate) fn lost_with_open_unknown() -> RunPage {
+    let mut page = over();
+    page.run.planned_requests = None;
+    page.run.whole.unknown = None;
+    page.run.agents[0].unknown = Some(0);
+    page.run.agents[1] = AgentShare { state: "lost".to_owned(), unknown: None, ..page.run.agents[1].clone() };
+    page.log.push(LogLine { at_s: 1.2, text: "agent b is lost".to_owned(), level: "warn".to_owned() });
+    page
 }

@@ -1,7 +1,11 @@
 //! What a run's event stream says, as JSON: `tick` is [`Tick`], `state` is [`Snapshot`], `log` is [`LogLine`].
 //!
-//! Durations are seconds or milliseconds, as the name's end says; a rate is per second; a share of errors is a
-//! fraction of one. Percentiles are of ok requests, in milliseconds, absent where no request was ok.
+//! Durations are seconds or milliseconds, as the name's end says; a rate is per second; a share is a fraction of one.
+//! Percentiles are of ok requests, in milliseconds, absent where no request was ok. Latency counts from when a request
+//! was due; service time, which only the open model keeps apart, from when the loop took it up.
+//!
+//! Seconds are run time, which begins with the warm-up; totals, and the times that people read, are of the measured
+//! part.
 
 use std::collections::BTreeMap;
 
@@ -41,6 +45,18 @@ pub struct Tick {
     pub span_s: u64,
     /// Run time when it was sent.
     pub elapsed_s: f64,
+    /// The span lies in the warm-up: its counts are no part of the totals.
+    #[serde(default)]
+    pub warmup: bool,
+    /// Iterations that the plan has due in the span; the open model only.
+    #[serde(default)]
+    pub planned: Option<f64>,
+    /// Iterations due and sent by nobody.
+    #[serde(default)]
+    pub missed: u64,
+    /// Iterations started.
+    #[serde(default)]
+    pub iterations: u64,
     /// Requests started.
     pub started: u64,
     /// Requests completed well.
@@ -49,6 +65,9 @@ pub struct Tick {
     pub failed: u64,
     /// Requests cut off by the end of the run.
     pub cancelled: u64,
+    /// Users at the span's beginning; 0 in the open model.
+    #[serde(default)]
+    pub users: u64,
     /// Requests in flight at the span's end.
     pub in_flight: u64,
     /// Connections open at the span's end.
@@ -57,6 +76,21 @@ pub struct Tick {
     pub bytes_received: u64,
     /// Latency of the ok requests.
     pub latency_ms: Percentiles,
+    /// Service time of the ok requests; the open model only.
+    #[serde(default)]
+    pub service_ms: Percentiles,
+    /// 99th percentile of how late iterations were taken up.
+    #[serde(default)]
+    pub lag_p99_ms: Option<f64>,
+    /// The largest lag.
+    #[serde(default)]
+    pub lag_max_ms: Option<f64>,
+    /// Share of the time that the busiest worker of all agents ran, 0 to 1.
+    #[serde(default)]
+    pub busiest_cpu: Option<f64>,
+    /// Share of the processors' time that the host of an agent's machine took away, 0 to 1; the most of all agents.
+    #[serde(default)]
+    pub stolen: Option<f64>,
     /// Failed requests by kind.
     pub errors: BTreeMap<String, u64>,
     /// Every live agent has reported this second: charts draw up to the last such one.
@@ -71,9 +105,15 @@ impl Tick {
     }
 }
 
-/// Totals from the run's start.
+/// Totals of the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
+    /// Iterations planned, where the plan says how many; once the run is over, those planned until its end.
+    #[serde(default)]
+    pub planned: Option<u64>,
+    /// Iterations started: planned = these + missed + unknown. In a plan of one request each they are `started` too.
+    #[serde(default)]
+    pub iterations: u64,
     /// Requests started.
     pub started: u64,
     /// Requests completed well.
@@ -84,8 +124,8 @@ pub struct Totals {
     pub cancelled: u64,
     /// Due, and sent by nobody.
     pub missed: u64,
-    /// Permitted to an agent that was lost before it reported.
-    pub unknown: u64,
+    /// Permitted to an agent that was lost before it reported; absent where nobody can say how many.
+    pub unknown: Option<u64>,
     /// Started by an agent that was lost before their end was reported.
     pub unresolved: u64,
     /// Requests completed (ok or failed) per second.
@@ -94,6 +134,41 @@ pub struct Totals {
     pub error_rate: Option<f64>,
     /// Latency of the ok requests.
     pub latency_ms: Percentiles,
+    /// Service time of the ok requests; the open model only.
+    #[serde(default)]
+    pub service_ms: Percentiles,
+    /// How old the cancelled requests were.
+    #[serde(default)]
+    pub cancelled_age_ms: Percentiles,
+    /// Lag and the phases of all requests, in the order in which a request goes through them.
+    #[serde(default)]
+    pub phases: Vec<PhaseTotals>,
+}
+
+/// One of the things that are timed of each request or iteration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseTotals {
+    /// `lag`, `wait`, `resolve`, `connect`, `tls`, `send`, `first_byte` or `receive`.
+    pub name: String,
+    /// How many went through it.
+    pub count: u64,
+    /// How long it took.
+    pub latency_ms: Percentiles,
+}
+
+/// What happened in the warm-up, which is no part of the totals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WarmupTotals {
+    /// Requests started.
+    pub started: u64,
+    /// Requests completed well.
+    pub ok: u64,
+    /// Requests failed, of every kind.
+    pub failed: u64,
+    /// Requests cut off by the end of the run.
+    pub cancelled: u64,
+    /// Iterations due and sent by nobody.
+    pub missed: u64,
 }
 
 /// The last five seconds, to be kept apart from whole-run numbers.
@@ -110,6 +185,9 @@ pub struct Recent {
 /// One step's totals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTotals {
+    /// The name of its scenario, literal.
+    #[serde(default)]
+    pub scenario: String,
     /// The step's name, literal.
     pub name: String,
     /// Requests started.
@@ -161,20 +239,63 @@ pub struct AgentShare {
     pub version: String,
     /// Worker threads.
     pub cores: u64,
-    /// Users it drives.
+    /// Its part of the load in words: "25 users", "1 of 3 of the arrivals".
+    #[serde(default)]
+    pub share: String,
+    /// Users it drives; 0 in the open model.
     pub users: u64,
     /// Iterations granted to it.
     pub granted: u64,
     /// Requests it started.
     pub started: u64,
-    /// Granted, and unreported when it was lost.
-    pub unknown: u64,
-    /// Its clock minus the coordinator's.
-    pub offset_ms: Option<f64>,
+    /// Permitted, and unreported when it was lost; absent where nobody can say how many.
+    pub unknown: Option<u64>,
+    /// How far its clock has drifted from the coordinator's since the run began.
+    #[serde(default)]
+    pub drift_ms: Option<f64>,
     /// Best round trip of the last several pings.
     pub round_trip_ms: Option<f64>,
     /// Seconds since it was last heard.
     pub last_seen_s: Option<f64>,
+    /// CPU of its process, in processors (1.5 is one and a half), on average.
+    #[serde(default)]
+    pub cpu: Option<f64>,
+    /// Share of the time that its busiest worker ran, 0 to 1, on average.
+    #[serde(default)]
+    pub busiest_cpu: Option<f64>,
+    /// The worst second's 99th percentile of how late iterations were taken up.
+    #[serde(default)]
+    pub lag_p99_ms: Option<f64>,
+    /// The largest lag.
+    #[serde(default)]
+    pub lag_max_ms: Option<f64>,
+    /// Seconds that it has reported of its own health.
+    #[serde(default)]
+    pub seconds: u64,
+    /// Those of them in which it was late.
+    #[serde(default)]
+    pub late_seconds: u64,
+    /// The longest that an event loop of it stood still.
+    #[serde(default)]
+    pub stall_max_ms: Option<f64>,
+    /// Share of the processors' time that its machine's host took away, 0 to 1.
+    #[serde(default)]
+    pub stolen: Option<f64>,
+    /// Share of the time for which a CPU quota kept it from running, 0 to 1.
+    #[serde(default)]
+    pub throttled: Option<f64>,
+    /// Most memory that was resident, in bytes.
+    #[serde(default)]
+    pub resident_bytes: Option<u64>,
+    /// Most descriptors that were open.
+    #[serde(default)]
+    pub descriptors: Option<u64>,
+    /// How many may be open.
+    #[serde(default)]
+    pub descriptors_limit: Option<u64>,
+    /// Local ports for connections to the target.
+    #[serde(default)]
+    pub local_ports: Option<u64>,
 }
 
 /// The whole-run snapshot: about once a second, and on each change.
@@ -190,14 +311,26 @@ pub struct Snapshot {
     pub verdict: Option<String>,
     /// An agent was lost: shown beside the verdict.
     pub incomplete: bool,
-    /// Run time so far, or at the end.
+    /// Measured time so far, or at the end; 0 during the warm-up.
     pub elapsed_s: f64,
-    /// Planned duration, where the plan has one.
+    /// Planned length of the measured part, where the plan has one.
     pub planned_s: Option<f64>,
-    /// Planned requests, where the plan has a fixed count.
+    /// Run time so far, or at the end, the warm-up included.
+    #[serde(default)]
+    pub run_s: f64,
+    /// How long the warm-up takes, which comes first; 0 where there is none.
+    #[serde(default)]
+    pub warmup_s: f64,
+    /// Run time at which no more iterations were started. What came later is the drain, which averages leave out.
+    #[serde(default)]
+    pub stop_s: Option<f64>,
+    /// Planned iterations, where the plan has a number of them.
     pub planned_requests: Option<u64>,
-    /// From the start.
+    /// The measured part.
     pub whole: Totals,
+    /// The warm-up, where there is one.
+    #[serde(default)]
+    pub warmup: Option<WarmupTotals>,
     /// The last five seconds.
     pub last5: Recent,
     /// By step, in the plan's order.
@@ -208,6 +341,9 @@ pub struct Snapshot {
     pub statuses: Vec<StatusCount>,
     /// By agent.
     pub agents: Vec<AgentShare>,
+    /// What is to be known of the generator's health, in sentences; empty while all is fine.
+    #[serde(default)]
+    pub health_notes: Vec<String>,
 }
 
 /// One line of the run's event log, also drawn as a mark in the charts.

@@ -1,11 +1,13 @@
 //! A table of the run page: columns that name a path and a format, rows from the view. The script fills rows by
 //! the same columns, which it finds in the `<template>` that each table carries.
+//!
+//! A column that is optional is hidden while no row has anything in it: no text, or no number but 0.
 
 use askama::Template;
 use serde_json::Value;
 
 use crate::format::Format;
-use crate::parts::{PERCENTILES, text};
+use crate::parts::{PERCENTILES, is_nothing, text};
 
 /// One column.
 pub(crate) struct Column {
@@ -14,22 +16,32 @@ pub(crate) struct Column {
     path: String,
     format: Format,
     class: &'static str,
+    optional: bool,
 }
 
 impl Column {
     /// A column of words, set left.
     pub(crate) fn words(head: &'static str, path: &str) -> Self {
-        Self { head, unit: "", path: path.to_owned(), format: Format::Text, class: "word" }
+        Self { head, unit: "", path: path.to_owned(), format: Format::Text, class: "word", optional: false }
     }
 
     /// A column of numbers, set right.
     pub(crate) fn number(head: &'static str, unit: &'static str, path: &str, format: Format) -> Self {
-        Self { head, unit, path: path.to_owned(), format, class: "num" }
+        Self { head, unit, path: path.to_owned(), format, class: "num", optional: false }
     }
 
     /// Whole numbers.
     pub(crate) fn count(head: &'static str, path: &str) -> Self {
         Self::number(head, "", path, Format::Count)
+    }
+
+    /// The same, hidden while it is empty.
+    pub(crate) fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+
+    fn is_hidden(&self, rows: &[Value]) -> bool {
+        self.optional && rows.iter().all(|row| is_nothing(row, &self.path))
     }
 
     /// The percentile list.
@@ -62,14 +74,17 @@ pub(crate) struct Kind {
 #[template(path = "parts/table.html")]
 pub(crate) struct Table {
     kind: Kind,
+    /// By column.
+    hidden: Vec<bool>,
     rows: Vec<Row>,
 }
 
 impl Table {
     pub(crate) fn new(view: &Value, kind: Kind) -> Self {
         let rows = view.get(kind.source).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let hidden = kind.columns.iter().map(|column| column.is_hidden(rows)).collect();
         let rows = rows.iter().map(|row| kind.row(row)).collect();
-        Self { kind, rows }
+        Self { kind, hidden, rows }
     }
 }
 

@@ -3,12 +3,16 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::accounts::accounts;
 use crate::format::{Format, count, maybe};
+use crate::rows;
 use crate::said;
 use crate::stream::{LogLine, Snapshot, Tick};
 
 /// Rows that a table by the second lists at most: the latest ones.
 pub(crate) const ROWS_MAX: usize = 600;
+/// Ticks of which the latest rates are.
+const LATEST: usize = 5;
 
 /// The seconds that are drawn: up to the last that every agent has reported, all of them once the run is over.
 pub(crate) fn drawn(over: bool, ticks: &[Tick]) -> &[Tick] {
@@ -29,19 +33,24 @@ pub(crate) fn view(
     let derived = json!({
         "title": format!("{word} · {name} · Volley"),
         "word": word,
-        "span": if run.over { "whole run" } else { "last 5 s" },
+        "span": span(run),
         "now": if run.over { now_over(run)? } else { serde_json::to_value(&run.last5)? },
+        "units": units(run, ticks),
+        "pace": pace(run, ticks),
+        "missed_share": missed_share(run),
         "last": ticks.last(),
         "agents_well": agents_well(run),
         "planned": planned(run),
         "progress": progress(run),
-        "iterations": said::iterations(run),
-        "requests": said::requests_ended(run),
-        "said": { "rate": said::rate(ticks), "latency": said::latency(ticks),
-                  "open": said::open(ticks), "errors": said::errors(ticks) },
+        "accounts": accounts(run),
+        "said": said::charts(run, ticks),
         "cut": said::cut(ticks, ROWS_MAX),
-        "ticks": listed,
-        "error_seconds": error_seconds(listed),
+        "has": has(run, ticks),
+        "phase": run.whole.phases.iter().map(|p| (p.name.clone(), json!(p))).collect::<Map<_, _>>(),
+        "steps": rows::steps(run)?,
+        "agents": rows::agents(run)?,
+        "ticks": rows::ticks(listed)?,
+        "error_seconds": rows::error_seconds(listed),
         "log": log,
     });
     Ok(merged(serde_json::to_value(run)?, derived))
@@ -57,6 +66,10 @@ fn merged(base: Value, more: Value) -> Value {
     Value::Object(tree)
 }
 
+fn span(run: &Snapshot) -> &'static str {
+    if run.over { "whole run" } else { "last 5 s" }
+}
+
 fn now_over(run: &Snapshot) -> Result<Value, serde_json::Error> {
     let whole = &run.whole;
     Ok(json!({
@@ -66,30 +79,94 @@ fn now_over(run: &Snapshot) -> Result<Value, serde_json::Error> {
     }))
 }
 
+/// What the page has anything to show of.
+fn has(run: &Snapshot, ticks: &[Tick]) -> Value {
+    let doubts = !run.health_notes.is_empty();
+    let checked = run.agents.iter().any(|agent| agent.seconds > 0);
+    json!({
+        "open": is_open(ticks),
+        "service": run.whole.service_ms.max.is_some(),
+        "generator": ticks.iter().any(|t| t.lag_max_ms.is_some() || t.busiest_cpu.is_some()),
+        "doubts": doubts,
+        "fit": checked && !doubts,
+        "phases": !run.whole.phases.is_empty(),
+        "health": checked,
+    })
+}
+
+fn is_open(ticks: &[Tick]) -> bool {
+    ticks.iter().any(|tick| tick.planned.is_some())
+}
+
+/// What the charts count, by their ids.
+fn units(run: &Snapshot, ticks: &[Tick]) -> Value {
+    let differ = is_open(ticks) && run.steps.len() > 1;
+    let rate = if differ { "per second; target, started and missed of iterations" } else { "per second" };
+    let has = |of: fn(&Tick) -> bool| ticks.iter().any(of);
+    let generator = match (has(|t| t.lag_max_ms.is_some()), has(|t| t.busiest_cpu.is_some())) {
+        (true, true) => "ms, logarithmic; right: % of a core",
+        (true, false) => "ms, logarithmic",
+        (false, _) => "% of a core",
+    };
+    json!({ "rate": rate, "latency": "ms, logarithmic", "generator": generator,
+            "open": "at the second's end", "errors": "per second" })
+}
+
+/// Iterations due and started per second. In the strip the open model shows these, and the closed one its ok requests.
+fn pace(run: &Snapshot, ticks: &[Tick]) -> Value {
+    let loaded = said::loaded(run.stop_s, &ticks.iter().collect::<Vec<_>>());
+    let last5 = due(loaded.get(loaded.len().saturating_sub(LATEST)..).unwrap_or_default());
+    let whole = due(&said::loaded(run.stop_s, &said::measured(ticks)));
+    let (planned, started) = if run.over { whole } else { last5 };
+    let strip = if is_open(ticks) {
+        json!({ "rate": started, "words": format!("of {} /s due", maybe(Format::Rate, planned)) })
+    } else {
+        json!({ "rate": if run.over { run.whole.rate } else { run.last5.rate }, "words": span(run) })
+    };
+    let pair = |(planned, started)| json!({ "planned": planned, "started": started });
+    json!({ "strip": strip, "last5": pair(last5), "whole": pair(whole) })
+}
+
+fn due(ticks: &[&Tick]) -> (Option<f64>, Option<f64>) {
+    let seconds = ticks.iter().map(|t| t.seconds()).sum::<u64>() as f64;
+    if !ticks.iter().any(|t| t.planned.is_some()) {
+        return (None, None);
+    }
+    let planned = ticks.iter().filter_map(|t| t.planned).sum::<f64>();
+    let started = ticks.iter().map(|t| t.iterations).sum::<u64>();
+    (Some(planned / seconds), Some(started as f64 / seconds))
+}
+
+/// How much was missed of what was due. While the run goes on, that is less than what is planned in all.
+fn missed_share(run: &Snapshot) -> String {
+    let whole = &run.whole;
+    let due = whole.planned.filter(|_| run.over).unwrap_or(whole.iterations + whole.missed);
+    if due == 0 {
+        return "none due yet".to_owned();
+    }
+    let share = whole.missed as f64 / due as f64;
+    format!("{} of those due", maybe(Format::Percent, Some(share)))
+}
+
 fn agents_well(run: &Snapshot) -> String {
     format!("{} / {}", run.agents.iter().filter(|a| a.ok).count(), run.agents.len())
 }
 
 fn planned(run: &Snapshot) -> String {
-    let duration = run.planned_s.map(|s| format!("of {}", maybe(Format::Seconds, Some(s))));
-    let requests = run.planned_requests.map(|n| format!("{} of {}", count(run.whole.started), count(n)));
-    duration.into_iter().chain(requests).collect::<Vec<_>>().join(" · ")
+    let second = |s: f64| maybe(Format::Seconds, Some(s));
+    if !run.over && run.run_s > 0.0 && run.run_s < run.warmup_s {
+        return format!("warm-up {} of {}", second(run.run_s.floor()), second(run.warmup_s));
+    }
+    let duration = run.planned_s.map(|s| format!("of {}", second(s)));
+    let iterations = run.planned_requests.map(|n| format!("{} of {}", count(run.whole.iterations), count(n)));
+    duration.into_iter().chain(iterations).collect::<Vec<_>>().join(" · ")
 }
 
 fn progress(run: &Snapshot) -> Option<f64> {
     if run.over {
         return None;
     }
-    let time = run.planned_s.filter(|s| *s > 0.0).map(|s| run.elapsed_s / s);
-    let requests = run.planned_requests.filter(|n| *n > 0).map(|n| run.whole.started as f64 / n as f64);
-    [time, requests].into_iter().flatten().reduce(f64::max).map(|x| x.clamp(0.0, 1.0))
-}
-
-fn error_seconds(ticks: &[Tick]) -> Vec<Value> {
-    let seen = ticks.iter().flat_map(|t| t.errors.iter().map(move |(kind, n)| (t.second, kind, *n)));
-    let rows: Vec<Value> = seen
-        .filter(|(_, _, n)| *n > 0)
-        .map(|(second, kind, n)| json!({ "second": second, "kind": kind, "count": n }))
-        .collect();
-    rows.get(rows.len().saturating_sub(ROWS_MAX)..).unwrap_or_default().to_vec()
+    let time = run.planned_s.filter(|s| *s > 0.0).map(|s| run.run_s / (run.warmup_s + s));
+    let iterations = run.planned_requests.filter(|n| *n > 0).map(|n| run.whole.iterations as f64 / n as f64);
+    [time, iterations].into_iter().flatten().reduce(f64::max).map(|x| x.clamp(0.0, 1.0))
 }

@@ -6,7 +6,7 @@ use volley_plan::Plan;
 use volley_plan::link::Share;
 use volley_stats::Window;
 
-use crate::Clock;
+use crate::{Clock, Spin};
 
 /// What an engine is to do: fixed when it is launched.
 #[derive(Clone, Debug)]
@@ -15,12 +15,14 @@ pub struct Setup {
     pub plan: Arc<Plan>,
     /// The part of it that is this agent's.
     pub share: Share,
-    /// Worker threads, at least 1; never more are started than there are users.
+    /// Worker threads, at least 1; never more are started than the share keeps busy.
     pub workers: usize,
     /// The seed of everything random in the run.
     pub seed: u64,
     /// The agent's clock.
     pub clock: Clock,
+    /// Whether workers poll for a moment before they sleep.
+    pub spin: Spin,
 }
 
 /// What an engine is told. Each takes effect at once, whichever thread it comes from.
@@ -33,7 +35,8 @@ pub enum Command {
         /// The first lease, in run time.
         lease_until_ns: u64,
     },
-    /// Leave to start the iterations numbered `from` to `to` (exclusive). A repeated one is ignored.
+    /// Leave to start the iterations numbered `from` to `to` (exclusive), in a closed run with a number of iterations in
+    /// all. A repeated one is ignored.
     Grant {
         /// The first iteration.
         from: u64,
@@ -47,8 +50,8 @@ pub enum Command {
         /// The bound, exclusive.
         until_ns: u64,
     },
-    /// Start no iteration at or after `at_ns`, finish requests until `drain_ns` later, cancel the rest. Of several, and
-    /// of the plan's own end, the earliest counts. Before the start it ends the run at once.
+    /// Start no iteration that is due at or after `at_ns`, finish requests until `drain_ns` later, cancel the rest. Of
+    /// several, and of the plan's own end, the earliest counts. Before the start it ends the run at once.
     Stop {
         /// When, in run time.
         at_ns: u64,

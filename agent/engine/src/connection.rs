@@ -1,27 +1,69 @@
-//! One connection, and the exchange of one request and its answer over it.
+//! One connection to the target, and the way to one.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use rustix::net::RecvFlags;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
-use volley_stats::ErrorKind;
 
-use crate::failure;
-use crate::http1::{EofError, Outcome, Parser, Prepared, RequestKind};
 use crate::recorder::Gauges;
+
+/// Where requests go.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// The addresses of the target's name, at least one.
+    Addresses(Vec<SocketAddr>),
+    /// A scripted one at the other end of pipes in memory.
+    #[cfg(test)]
+    Virtual(crate::virtual_time::Target),
+}
+
+impl Target {
+    /// How many ways there are to it.
+    pub(crate) fn ways(&self) -> usize {
+        match self {
+            Self::Addresses(addresses) => addresses.len(),
+            #[cfg(test)]
+            Self::Virtual(_) => 1,
+        }
+    }
+
+    /// Connects by one of the ways.
+    pub(crate) async fn connect(&self, way: usize) -> io::Result<Stream> {
+        match self {
+            Self::Addresses(addresses) => {
+                let stream = TcpStream::connect(addresses[way]).await?;
+                // It fails only where the connection has failed already, which the exchange will tell better.
+                let _ = stream.set_nodelay(true);
+                Ok(Stream::Tcp(stream))
+            }
+            #[cfg(test)]
+            Self::Virtual(target) => target.connect().await.map(Stream::Pipe),
+        }
+    }
+}
+
+/// Bytes to and from the target.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    #[cfg(test)]
+    Pipe(tokio::io::DuplexStream),
+}
 
 /// An open connection; it is counted as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     gauges: Rc<Gauges>,
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream, gauges: &Rc<Gauges>) -> Self {
+    pub(crate) fn new(stream: Stream, gauges: &Rc<Gauges>) -> Self {
         gauges.connections.up();
         Self { stream, gauges: Rc::clone(gauges) }
     }
@@ -29,118 +71,78 @@ impl Connection {
     /// Whether a request may be tried on it after it lay idle: the target hasn't closed it, nor said anything that
     /// nobody asked for. Costs a system call only where the event loop has already heard from the target.
     #[inline]
-    pub(crate) fn is_quiet(&self, buffer: &mut [u8]) -> bool {
-        let heard = self.stream.try_read(buffer);
-        matches!(heard, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    pub(crate) fn is_quiet(&mut self, buffer: &mut [u8]) -> bool {
+        match &mut self.stream {
+            Stream::Tcp(stream) => {
+                let heard = stream.try_read(buffer);
+                matches!(heard, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+            }
+            #[cfg(test)]
+            Stream::Pipe(pipe) => {
+                let mut cx = Context::from_waker(std::task::Waker::noop());
+                Pin::new(pipe).poll_read(&mut cx, &mut ReadBuf::new(buffer)).is_pending()
+            }
+        }
+    }
+
+    /// Writes what it takes of these bytes.
+    #[inline]
+    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            #[cfg(test)]
+            Stream::Pipe(pipe) => Pin::new(pipe).poll_write(cx, bytes),
+        }
+    }
+
+    /// Reads what there is, as far as it fits the buffer, and says how much that was: nothing at the end.
+    ///
+    /// A short read takes back the readiness that tokio knows of, so no call is made just to hear that there is nothing:
+    /// a small answer costs one `recv`.
+    #[inline]
+    pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut space = ReadBuf::new(buffer);
+        let poll = match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut space),
+            #[cfg(test)]
+            Stream::Pipe(pipe) => Pin::new(pipe).poll_read(cx, &mut space),
+        };
+        poll.map_ok(|()| space.filled().len())
+    }
+
+    /// The same for bytes that nobody looks at: the kernel drops them and copies nothing. The buffer says how many are
+    /// taken at most, and stays as it was.
+    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => poll_truncated(stream, cx, buffer),
+            #[cfg(test)]
+            Stream::Pipe(_) => self.poll_receive(cx, buffer),
+        }
+    }
+}
+
+/// `recv` with `MSG_TRUNC`, which for TCP means to throw away (tcp(7)).
+fn poll_truncated(stream: &TcpStream, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    let most = buffer.len();
+    loop {
+        std::task::ready!(stream.poll_read_ready(cx))?;
+        let mut taken = None;
+        let received = stream.try_io(Interest::READABLE, || {
+            let (_, bytes) = rustix::net::recv(stream, &mut *buffer, RecvFlags::TRUNC)?;
+            taken = Some(bytes);
+            // As with a short read: this was all there is, and tokio is to wait for more.
+            if bytes > 0 && bytes < most { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+        });
+        match (taken, received) {
+            (Some(bytes), _) => return Poll::Ready(Ok(bytes)),
+            (None, Err(error)) if error.kind() != io::ErrorKind::WouldBlock => return Poll::Ready(Err(error)),
+            (None, _) => {}
+        }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         self.gauges.connections.down();
-    }
-}
-
-/// How far one attempt at a request is. It serves one user's requests, one after the other.
-#[derive(Debug)]
-pub(crate) struct Exchange {
-    parser: Parser,
-    bytes_sent: usize,
-    bytes_received: u64,
-    /// Writing failed; an answer may be there all the same.
-    write_failure: Option<ErrorKind>,
-}
-
-impl Exchange {
-    pub(crate) fn new() -> Self {
-        let parser = Parser::new(RequestKind { is_head: false, keep_alive: false });
-        Self { parser, bytes_sent: 0, bytes_received: 0, write_failure: None }
-    }
-
-    /// Gets ready for an attempt at this request.
-    #[inline]
-    pub(crate) fn begin(&mut self, request: &Prepared) {
-        self.parser.reset(request.kind());
-        self.bytes_sent = 0;
-        self.bytes_received = 0;
-        self.write_failure = None;
-    }
-
-    /// Bytes of the request that were written.
-    pub(crate) fn bytes_sent(&self) -> u64 {
-        self.bytes_sent as u64
-    }
-
-    /// Bytes that were read.
-    pub(crate) fn bytes_received(&self) -> u64 {
-        self.bytes_received
-    }
-
-    /// Whether a failed attempt on a re-used connection may be made again on a fresh one: the target may have closed
-    /// the connection before it saw the request (RFC 9112 section 9.3.1), and seeing it twice would do no harm.
-    pub(crate) fn may_be_repeated(&self, kind: ErrorKind, request: &Prepared) -> bool {
-        let by_close = matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset | ErrorKind::Write);
-        by_close && self.bytes_received == 0 && (request.is_idempotent() || self.bytes_sent == 0)
-    }
-
-    /// Writes and reads until the answer is whole. Both go on side by side, since a target may answer before it has
-    /// read a large request, and may stop reading until its answer is taken.
-    ///
-    /// A short read or write takes back the readiness that tokio knows of, so no call is made just to hear that there
-    /// is nothing: a small request and its answer cost one `send` and one `recv`.
-    #[inline]
-    pub(crate) fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        connection: &mut Connection,
-        request: &[u8],
-        buffer: &mut [u8],
-    ) -> Poll<Result<Outcome, ErrorKind>> {
-        if self.bytes_sent < request.len() && self.write_failure.is_none() {
-            self.poll_send(cx, connection, request);
-        }
-        loop {
-            let mut space = ReadBuf::new(buffer);
-            if ready!(Pin::new(&mut connection.stream).poll_read(cx, &mut space)).is_err() {
-                return Poll::Ready(Err(self.write_failure.unwrap_or(ErrorKind::Reset)));
-            }
-            let piece = space.filled();
-            if piece.is_empty() {
-                return Poll::Ready(self.at_eof());
-            }
-            self.bytes_received += piece.len() as u64;
-            match self.parser.receive(piece) {
-                Ok(None) => {}
-                Ok(Some(outcome)) => {
-                    let reusable = outcome.reusable && self.bytes_sent == request.len();
-                    return Poll::Ready(Ok(Outcome { reusable, ..outcome }));
-                }
-                Err(_) => return Poll::Ready(Err(ErrorKind::Protocol)),
-            }
-        }
-    }
-
-    /// Writes what the connection takes. A failure is only noted: the answer that explains it may be waiting.
-    fn poll_send(&mut self, cx: &mut Context<'_>, connection: &mut Connection, request: &[u8]) {
-        while self.bytes_sent < request.len() {
-            let rest = &request[self.bytes_sent..];
-            match Pin::new(&mut connection.stream).poll_write(cx, rest) {
-                Poll::Ready(Ok(bytes)) => self.bytes_sent += bytes,
-                Poll::Ready(Err(error)) => {
-                    self.write_failure = Some(failure::of_writing(&error));
-                    return;
-                }
-                Poll::Pending => return,
-            }
-        }
-    }
-
-    #[cold]
-    fn at_eof(&mut self) -> Result<Outcome, ErrorKind> {
-        self.parser.on_eof().map_err(|error| match error {
-            EofError::BeforeFirstByte => self.write_failure.unwrap_or(ErrorKind::ClosedEarly),
-            EofError::InHead | EofError::Truncated { .. } => ErrorKind::Truncated,
-            EofError::Protocol(_) => ErrorKind::Protocol,
-        })
     }
 }

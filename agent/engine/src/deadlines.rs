@@ -1,4 +1,4 @@
-//! The deadlines of a worker's users, watched coarsely.
+//! The deadlines of a worker's slots, watched coarsely.
 //!
 //! A timer for each request would cost more than anything else that is done for one. Here a deadline is one number in
 //! an array. The keeper scans the array when the earliest deadline that it saw is due, and never twice within
@@ -16,10 +16,12 @@ pub(crate) const TICK_NS: u64 = 5_000_000;
 /// Stands where a deadline was that has passed.
 const EXPIRED: u64 = 0;
 
-/// One deadline for each user of a worker, by the user's slot.
+/// One deadline for each slot of a worker.
 pub(crate) struct Deadlines {
     at_ns: Box<[Cell<u64>]>,
     wakers: Box<[Cell<Option<Waker>>]>,
+    /// How many slots there are so far.
+    slots: Cell<usize>,
     /// When the keeper is to scan next.
     scan_at_ns: Cell<u64>,
     /// The earliest time at which it may.
@@ -27,10 +29,12 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    pub(crate) fn new(users: usize) -> Self {
+    /// Room for this many slots.
+    pub(crate) fn new(slots_max: usize) -> Self {
         Self {
-            at_ns: std::iter::repeat_with(|| Cell::new(NEVER)).take(users).collect(),
-            wakers: std::iter::repeat_with(Cell::default).take(users).collect(),
+            at_ns: std::iter::repeat_with(|| Cell::new(NEVER)).take(slots_max).collect(),
+            wakers: std::iter::repeat_with(Cell::default).take(slots_max).collect(),
+            slots: Cell::new(0),
             scan_at_ns: Cell::new(NEVER),
             scan_from_ns: Cell::new(0),
         }
@@ -38,6 +42,7 @@ impl Deadlines {
 
     /// Whom to wake for this slot.
     pub(crate) fn register(&self, slot: usize, waker: Waker) {
+        self.slots.set(self.slots.get().max(slot + 1));
         self.wakers[slot].set(Some(waker));
     }
 
@@ -72,13 +77,13 @@ impl Deadlines {
         self.scan_at_ns.get()
     }
 
-    /// Marks the deadlines that have passed and wakes their users, if it is time to look.
+    /// Marks the deadlines that have passed and wakes their slots, if it is time to look.
     pub(crate) fn scan(&self, now_ns: u64) {
         if now_ns < self.scan_at_ns.get() {
             return;
         }
         let mut next_ns = NEVER;
-        for (slot, at_ns) in self.at_ns.iter().map(Cell::get).enumerate() {
+        for (slot, at_ns) in self.at_ns[..self.slots.get()].iter().map(Cell::get).enumerate() {
             if at_ns > now_ns {
                 next_ns = next_ns.min(at_ns);
             } else if at_ns != EXPIRED {
@@ -92,9 +97,10 @@ impl Deadlines {
         }
     }
 
-    /// Marks every slot as expired and wakes every user, whatever it waits for.
+    /// Marks every slot that has a deadline as expired and wakes it. The others are in nothing that could be cut off.
     pub(crate) fn expire_all(&self) {
-        (0..self.at_ns.len()).for_each(|slot| self.expire(slot));
+        let has_deadline = |slot: &usize| !matches!(self.at_ns[*slot].get(), NEVER | EXPIRED);
+        (0..self.slots.get()).filter(has_deadline).for_each(|slot| self.expire(slot));
     }
 
     fn expire(&self, slot: usize) {
@@ -102,7 +108,7 @@ impl Deadlines {
         self.wake(slot);
     }
 
-    /// Wakes the user of a slot.
+    /// Wakes a slot.
     pub(crate) fn wake(&self, slot: usize) {
         let waker = self.wakers[slot].take();
         if let Some(waker) = &waker {
@@ -118,6 +124,12 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn deadlines(slots: usize) -> Deadlines {
+        let deadlines = Deadlines::new(slots + 1);
+        (0..slots).for_each(|slot| deadlines.register(slot, Waker::noop().clone()));
+        deadlines
+    }
+
     /// The slots that are expired after a scan at `now_ns`, and when the next scan is due.
     fn check(deadlines: &Deadlines, now_ns: u64, expired: &[usize], next_ns: u64) {
         deadlines.scan(now_ns);
@@ -128,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_next_scan_is_at_the_earliest_deadline_and_not_within_a_tick() {
-        let deadlines = Deadlines::new(4);
+        let deadlines = deadlines(4);
         check(&deadlines, 50 * MS, &[], NEVER);
         assert!(deadlines.set(0, 100 * MS));
         assert!(!deadlines.set(1, 103 * MS));
@@ -145,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_slot_wakes_its_user_once() {
+    fn an_expired_slot_is_woken_once() {
         use std::sync::Arc;
         use std::sync::atomic::{AtomicU32, Ordering};
         struct Count(AtomicU32);
@@ -155,7 +167,7 @@ mod tests {
             }
         }
         let count = Arc::new(Count(AtomicU32::new(0)));
-        let deadlines = Deadlines::new(2);
+        let deadlines = deadlines(3);
         deadlines.register(0, Waker::from(Arc::clone(&count)));
         assert!(deadlines.set(0, 10));
         assert!(!deadlines.set(1, 90 * MS));
@@ -164,7 +176,7 @@ mod tests {
         }
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
         deadlines.expire_all();
-        assert!(deadlines.is_expired(1));
-        assert_eq!(count.0.load(Ordering::Relaxed), 2);
+        assert!(deadlines.is_expired(1) && !deadlines.is_expired(2));
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
     }
 }

@@ -9,8 +9,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::api::{Command, Event, Setup};
 use crate::control::{Control, PlannedEnd};
 use crate::limit::{Limit, Pool};
+use crate::nanoseconds;
+use crate::pace::Work;
 use crate::reporter::{Reporter, ToReporter};
-use crate::{nanoseconds, planned_load};
+
+use volley_plan::{Amount, Load};
 
 /// One run's request loops. Dropping it cuts off what is in flight, ends its threads and waits for them.
 #[derive(Debug)]
@@ -29,24 +32,22 @@ impl Engine {
     pub fn launch(setup: Setup) -> (Self, UnboundedReceiver<Event>) {
         let (events, received) = unbounded_channel();
         let (to_reporter, inbox) = mpsc::channel();
-        let users = setup.share.users;
-        let workers = setup.workers.clamp(1, (users as usize).max(1));
-        let control = Arc::new(control(&setup, workers));
-        let reporter = Reporter {
-            setup,
-            workers,
-            control: Arc::clone(&control),
-            events: events.clone(),
-            inbox,
-            to_self: to_reporter.clone(),
-        };
-        let thread = thread::Builder::new().name("volley-reporter".to_owned()).spawn(|| reporter.run());
-        if let Err(error) = &thread {
-            let reason = format!("a thread could not be started: {error}");
+        let work = Work::new(&setup.plan, &setup.share, setup.seed);
+        let most = work.as_ref().map_or(1, Work::workers_max);
+        let workers = u32::try_from(setup.workers).unwrap_or(u32::MAX).clamp(1, most);
+        let control = Arc::new(control(&setup.plan.load, work.as_ref().ok(), workers as usize));
+        let reporter = work.map_err(|error| error.to_string()).and_then(|work| {
+            let (control, events, to_self) = (Arc::clone(&control), events.clone(), to_reporter.clone());
+            let reporter = Reporter { setup, work, workers, control, events, to_self };
+            let thread = thread::Builder::new().name("volley-reporter".to_owned());
+            let thread = thread.spawn(move || reporter.run(&inbox));
+            thread.map_err(|error| format!("a thread could not be started: {error}"))
+        });
+        if let Err(reason) = &reporter {
             // The receiver is in this function's hands.
-            let _ = events.send(Event::Refused { reason });
+            let _ = events.send(Event::Refused { reason: reason.clone() });
         }
-        (Self { control, to_reporter, reporter: thread.ok() }, received)
+        (Self { control, to_reporter, reporter: reporter.ok() }, received)
     }
 
     /// Takes a command. It never waits for anything.
@@ -55,15 +56,15 @@ impl Engine {
     }
 }
 
-fn control(setup: &Setup, workers: usize) -> Control {
-    let load = planned_load(&setup.plan);
-    let limit = match load.requests {
-        Some(_) => Limit::Granted(Mutex::new(Pool::new(workers, setup.share.users))),
-        None => Limit::Unlimited,
+pub(crate) fn control(load: &Load, work: Option<&Work>, workers: usize) -> Control {
+    let limit = match work {
+        Some(Work::Closed { load, share }) if matches!(load.iterations, Some(Amount::InAll(_))) => {
+            Limit::Granted(Mutex::new(Pool::new(workers, share.users)))
+        }
+        _ => Limit::Unlimited,
     };
-    let planned_end = load
-        .duration
-        .map(|duration| PlannedEnd { duration_ns: nanoseconds(duration), drain_ns: nanoseconds(load.drain) });
+    let planned_end =
+        load.total_ns().map(|duration_ns| PlannedEnd { duration_ns, drain_ns: nanoseconds(load.drain) });
     Control::new(limit, planned_end, workers)
 }
 

@@ -6,30 +6,40 @@
 //! ```text
 //!  Command ──> Control <───────── reads ─────────┬──────────────┐
 //!                 │ bells                        │              │
-//!                 └──────────────────────────> worker 0 ...  worker n     users, connections, deadlines, results
+//!                 └──────────────────────────> worker 0 ...  worker n     slots, connections, times, results
 //!  Event <── reporter <── one window a second ───┴──────────────┘
 //! ```
 //!
-//! Nothing that a request touches is shared between threads but times that workers only read. Three values meet in the
-//! one loop of `user`: the *limit* says whether an iteration may start (`limit`), the *pace* when (the closed
-//! model's is "at once", so it needs no value of its own), and the *driver* does one exchange (`connection`, over the
-//! codec in [`http1`]).
+//! Nothing that a request touches is shared between threads but times that workers only read. Within a worker, three
+//! values meet in the one loop of `slot`: the *limit* says whether an iteration may start (`limit`, `pace::users`), the
+//! *pace* when (`pace`: at once, by a cycle, in a user's time, or when an arrival is due), and the *driver* does one
+//! exchange (`exchange`, over the codec in [`http1`]). A worker's `keeper` has the one timer that all of them hang on.
 
+mod alarms;
 mod api;
+mod checkup;
 mod clock;
 mod connection;
 mod control;
 mod deadlines;
 mod engine;
+mod exchange;
 mod failure;
+mod health;
 pub mod http1;
 mod limit;
 mod merger;
+mod pace;
 mod prepare;
 mod recorder;
 mod reporter;
+mod script;
+mod slot;
+mod spin;
 mod timer;
-mod user;
+mod turn;
+#[cfg(test)]
+mod virtual_time;
 mod worker;
 
 use std::time::Duration;
@@ -37,13 +47,7 @@ use std::time::Duration;
 pub use api::{Command, Event, Setup};
 pub use clock::Clock;
 pub use engine::Engine;
-use volley_plan::{ClosedLoad, Load, Plan};
-
-fn planned_load(plan: &Plan) -> &ClosedLoad {
-    match &plan.load {
-        Load::Closed(load) => load,
-    }
-}
+pub use spin::{Spin, SpinError};
 
 /// A duration in nanoseconds; 584 years at most.
 fn nanoseconds(duration: Duration) -> u64 {

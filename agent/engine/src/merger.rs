@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use volley_stats::{Iterations, RowKey, Second, StepId, Window};
 
-use crate::recorder::WorkerWindow;
+use crate::recorder::{Earlier, WorkerWindow, add_iterations};
 
 /// Most seconds for which a worker that was away is taken to have stayed as it was. It bounds the size of a window
 /// after a long stop of the whole process.
@@ -34,19 +34,44 @@ impl Merger {
 
     /// Adds a worker's window of `second`; the worker goes on at `next`, or not at all.
     pub(crate) fn add(&mut self, worker: usize, second: u32, next: Option<u32>, window: &WorkerWindow) {
-        for (step, row) in (0 as StepId..).zip(&window.rows).filter(|(_, row)| !row.is_empty()) {
-            let key = RowKey::second(second, step);
-            self.pending.rows.entry(key).or_default().merge(row);
-        }
+        self.add_rows(second, window);
+        window.earlier.iter().for_each(|earlier| self.add_earlier(earlier));
         self.pending.seconds.entry(second).or_default().merge(&window.scalars);
         // A worker that slept over some seconds had the same users and connections in them.
-        let gauges = Second { iterations: Iterations::default(), ..window.scalars };
+        let gauges =
+            Second { iterations: Iterations::default(), warmup: Iterations::default(), ..window.scalars };
         for skipped in (second + 1..next.unwrap_or(0)).take(MAX_FILLED as usize) {
             self.pending.seconds.entry(skipped).or_default().merge(&gauges);
         }
+        let health = self.pending.health.entry(second).or_default();
+        health.stall_max_ns = health.stall_max_ns.max(window.stall_max_ns);
         let latest_ns = self.latest_ns.entry(second).or_default();
         *latest_ns = window.latest_ns.max(*latest_ns);
         self.next[worker] = next.unwrap_or(u32::MAX);
+    }
+
+    fn add_rows(&mut self, second: u32, window: &WorkerWindow) {
+        for (part, results) in window.parts() {
+            for (step, row) in results.used_rows() {
+                let key = RowKey { part, ..RowKey::second(second, step) };
+                self.pending.rows.entry(key).or_default().merge(row);
+            }
+            if !results.timing.is_empty() {
+                let row = self.pending.rows.entry(RowKey::all_steps(second, part)).or_default();
+                row.timing.merge(&results.timing);
+            }
+        }
+    }
+
+    /// Files under its second what a worker came to later.
+    fn add_earlier(&mut self, earlier: &Earlier) {
+        let scalars = self.pending.seconds.entry(earlier.second).or_default();
+        add_iterations(scalars, earlier.part, &earlier.iterations());
+        if let Some(step) = earlier.step {
+            let step = StepId::try_from(step).unwrap_or(StepId::MAX);
+            let key = RowKey { part: earlier.part, ..RowKey::second(earlier.second, step) };
+            self.pending.rows.entry(key).or_default().counters.started += earlier.started;
+        }
     }
 
     /// A worker will add nothing more.
@@ -61,10 +86,11 @@ impl Merger {
             return None;
         }
         self.watermark_s = watermark_s;
-        let first_kept = RowKey { from_s: watermark_s, to_s: 0, ..RowKey::second(watermark_s, 0) };
+        let first_kept = RowKey { to_s: 0, ..RowKey::second(watermark_s, 0) };
         let rows = self.pending.rows.split_off(&first_kept);
         let seconds = self.pending.seconds.split_off(&watermark_s);
-        let rest = Window { rows, seconds, ..Window::default() };
+        let health = self.pending.health.split_off(&watermark_s);
+        let rest = Window { rows, seconds, health, ..Window::default() };
         let window = std::mem::replace(&mut self.pending, rest);
         let later = self.latest_ns.split_off(&watermark_s);
         let latest_ns = max_of(&std::mem::replace(&mut self.latest_ns, later));
@@ -86,11 +112,12 @@ fn max_of(latest_ns: &BTreeMap<u32, u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use volley_stats::Part;
 
     fn window(started: u64) -> WorkerWindow {
         let mut window = WorkerWindow::new(2);
         window.latest_ns = started * 10;
-        window.rows[1].counters.started = started;
+        window.row(Part::Measured, 1).counters.started = started;
         window.scalars = Second {
             iterations: Iterations { started, ..Iterations::default() },
             users: 5,
@@ -137,6 +164,21 @@ mod tests {
         merger.add(0, 4, None, &window(2));
         assert_eq!(merger.complete(), None);
         assert_eq!(seen(&merger.last()), (vec![(4, 2, 5)], 5, 20));
+    }
+
+    #[test]
+    fn what_was_due_in_an_earlier_second_goes_there() {
+        let mut merger = Merger::new(1);
+        merger.add(0, 0, Some(3), &window(1));
+        merger.complete();
+        let mut late = window(4);
+        let earlier = Earlier { second: 1, part: Part::Measured, step: Some(1), started: 2, missed: 0 };
+        late.earlier = vec![earlier, Earlier { step: None, started: 0, missed: 5, ..earlier }];
+        merger.add(0, 3, Some(4), &late);
+        let window = merger.complete().unwrap();
+        assert_eq!(seen(&window), (vec![(1, 2, 0), (3, 4, 5)], 4, 40));
+        let Iterations { started, missed, .. } = window.seconds[&1].iterations;
+        assert_eq!((started, missed), (2, 5));
     }
 
     #[test]

@@ -1,67 +1,27 @@
 //! What a worker writes down: one window at a time, handed to the reporter when its second is over.
 //!
-//! Every entry comes with its time, and a worker's times never run backwards, so at any moment a worker fills one
-//! second only and an entry of a later one closes it. Nothing is shared: the reporter gets the whole window and sends
-//! back a cleared one, so that no memory is taken once the first two are there.
+//! A worker's times never run backwards, so at any moment it fills one second only; [`Recorder::roll`] closes it. The
+//! few entries that belong to an earlier second are kept beside it. Nothing is shared: the reporter gets the whole window
+//! and sends back a cleared one, so that no memory is taken once the first two are there.
 
-use std::cell::Cell;
+mod gauges;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use volley_stats::{ErrorKind, Row, SECOND_NS, Second};
+use volley_stats::{ErrorKind, Part, Row, SECOND_NS, Timed, Timing};
 
 use crate::control::NEVER;
+use crate::exchange::Marks;
 use crate::http1::Outcome;
 use crate::reporter::ToReporter;
 
-/// One worker's results of one second.
-#[derive(Debug, Default)]
-pub(crate) struct WorkerWindow {
-    /// By step.
-    pub(crate) rows: Vec<Row>,
-    pub(crate) scalars: Second,
-    /// Run time of the latest completion; 0 without any.
-    pub(crate) latest_ns: u64,
-}
-
-impl WorkerWindow {
-    pub(crate) fn new(steps: usize) -> Self {
-        Self { rows: vec![Row::default(); steps], scalars: Second::default(), latest_ns: 0 }
-    }
-
-    /// Forgets everything and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.rows.iter_mut().for_each(Row::clear);
-        self.scalars = Second::default();
-        self.latest_ns = 0;
-    }
-}
-
-/// A number of things that there are at the moment.
-#[derive(Debug, Default)]
-pub(crate) struct Gauge(Cell<u32>);
-
-impl Gauge {
-    pub(crate) fn get(&self) -> u32 {
-        self.0.get()
-    }
-
-    pub(crate) fn up(&self) {
-        self.0.set(self.0.get() + 1);
-    }
-
-    pub(crate) fn down(&self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
-/// What there is of one worker at the moment.
-#[derive(Debug, Default)]
-pub(crate) struct Gauges {
-    pub(crate) users: Gauge,
-    pub(crate) in_flight: Gauge,
-    pub(crate) connections: Gauge,
-}
+pub(crate) use gauges::Gauges;
+pub(crate) use window::{Earlier, WorkerWindow, add_iterations};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,37 +42,76 @@ pub(crate) struct Traffic {
     pub(crate) resent: u64,
 }
 
+/// A request and the times that it counts from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) step: usize,
+    pub(crate) part: Part,
+    /// From when its latency counts.
+    pub(crate) due_ns: u64,
+    /// When the loop took it up: from when its service time counts.
+    pub(crate) taken_ns: u64,
+}
+
+/// A request that is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) asked: Asked,
+    pub(crate) at_ns: u64,
+    /// How long it waited for a connection, where it had to.
+    pub(crate) waited_ns: Option<u64>,
+    /// How long it took to connect, where it had to.
+    pub(crate) connecting_ns: Option<u64>,
+    /// When the last attempt was where.
+    pub(crate) marks: Marks,
+    pub(crate) traffic: Traffic,
+    pub(crate) ending: Ending,
+}
+
 /// Where a recorder's windows go, and where cleared ones come from.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     pub(crate) worker: usize,
     pub(crate) to_reporter: Sender<ToReporter>,
-    pub(crate) cleared: Receiver<WorkerWindow>,
+    pub(crate) cleared: Receiver<Box<WorkerWindow>>,
 }
 
-/// The window at hand of one worker.
+/// The window at hand of one worker. Whoever makes an entry has rolled to its time before.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     gauges: Rc<Gauges>,
     outbox: Outbox,
+    /// Whether service time differs from latency: in the open model.
+    has_due_times: bool,
     start_ns: u64,
     second: u32,
-    /// When the second ends; [`NEVER`] before the run's start.
+    /// When the second began and when it ends; [`NEVER`] before the run's start.
+    from_ns: u64,
     end_ns: u64,
-    window: WorkerWindow,
-    /// Users at the beginning of the second: in the last one they leave, and were there.
+    window: Box<WorkerWindow>,
+    /// Users at the beginning of the second, by the plan: in the last one they leave, and were there.
     users: u32,
 }
 
 impl Recorder {
-    pub(crate) fn new(gauges: Rc<Gauges>, outbox: Outbox, steps: usize) -> Self {
-        let window = WorkerWindow::new(steps);
-        Self { gauges, outbox, start_ns: NEVER, second: 0, end_ns: NEVER, window, users: 0 }
+    pub(crate) fn new(gauges: Rc<Gauges>, outbox: Outbox, steps: usize, has_due_times: bool) -> Self {
+        Self {
+            gauges,
+            outbox,
+            has_due_times,
+            start_ns: NEVER,
+            second: 0,
+            from_ns: NEVER,
+            end_ns: NEVER,
+            window: Box::new(WorkerWindow::new(steps)),
+            users: 0,
+        }
     }
 
     /// Run time begins.
     pub(crate) fn begin(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
+        self.from_ns = start_ns;
         self.end_ns = start_ns + SECOND_NS;
         self.users = self.gauges.users.get();
     }
@@ -132,100 +131,173 @@ impl Recorder {
 
     #[cold]
     fn next_second(&mut self, now_ns: u64) {
-        let next = u32::try_from((now_ns - self.start_ns) / SECOND_NS).unwrap_or(u32::MAX);
+        let next = self.second_of(now_ns);
         self.hand_over(Some(next));
         self.second = next;
-        self.end_ns = self.start_ns + (u64::from(next) + 1) * SECOND_NS;
+        self.from_ns = self.start_ns + u64::from(next) * SECOND_NS;
+        self.end_ns = self.from_ns + SECOND_NS;
         self.users = self.gauges.users.get();
     }
 
-    /// Closes the second at hand for good, if run time has begun. Nothing may be recorded any more.
+    fn second_of(&self, at_ns: u64) -> u32 {
+        u32::try_from(at_ns.saturating_sub(self.start_ns) / SECOND_NS).unwrap_or(u32::MAX)
+    }
+
+    /// Closes the second at hand for good, if run time has begun. Nothing may be recorded any more. A run that ends with
+    /// a second, as most do, has nothing to say of the next one.
     pub(crate) fn finish(&mut self) {
-        if self.end_ns != NEVER {
+        if self.end_ns != NEVER && (self.second == 0 || !self.window.is_empty()) {
             self.hand_over(None);
         }
+    }
+
+    /// A user's time has come. Whoever was to be there when the second began counts in it, if it came a moment later.
+    pub(crate) fn user_came(&mut self, at_ns: u64) {
+        self.users += u32::from(at_ns <= self.from_ns);
+    }
+
+    /// A user's time is over. Whoever was to be gone when the second began doesn't count in it.
+    pub(crate) fn user_went(&mut self, at_ns: u64) {
+        self.users -= u32::from(at_ns <= self.from_ns);
     }
 
     fn hand_over(&mut self, next: Option<u32>) {
         self.window.scalars.users = self.users;
         self.window.scalars.in_flight = self.gauges.in_flight.get();
         self.window.scalars.connections = self.gauges.connections.get();
-        let steps = self.window.rows.len();
-        let cleared = self.outbox.cleared.try_recv().unwrap_or_else(|_| WorkerWindow::new(steps));
+        let steps = self.window.steps();
+        let cleared = self.outbox.cleared.try_recv().unwrap_or_else(|_| Box::new(WorkerWindow::new(steps)));
         let window = std::mem::replace(&mut self.window, cleared);
         let (worker, second) = (self.outbox.worker, self.second);
         // A reporter that is gone has nobody left to report to.
         let _ = self.outbox.to_reporter.send(ToReporter::Window { worker, second, next, window });
     }
 
-    pub(crate) fn iteration_started(&mut self, now_ns: u64) {
-        self.roll(now_ns);
-        self.window.scalars.iterations.started += 1;
+    /// An iteration is taken up that was due at `due_ns`, and with it the request that it begins with.
+    #[inline]
+    pub(crate) fn iteration_started(&mut self, due_ns: u64, part: Part, first: Option<usize>) {
+        if first.is_some() {
+            self.gauges.in_flight.up();
+        }
+        if due_ns < self.from_ns {
+            return self.note_earlier(Earlier { second: self.second_of(due_ns), part, step: first, started: 1, missed: 0 });
+        }
+        self.window.iterations(part).started += 1;
+        if let Some(step) = first {
+            self.window.row(part, step).counters.started += 1;
+        }
+    }
+
+    /// An iteration that was due at `due_ns` is not sent by anybody.
+    pub(crate) fn iteration_missed(&mut self, due_ns: u64, part: Part) {
+        if due_ns < self.from_ns {
+            return self.note_earlier(Earlier { second: self.second_of(due_ns), part, step: None, started: 0, missed: 1 });
+        }
+        self.window.iterations(part).missed += 1;
+    }
+
+    #[cold]
+    fn note_earlier(&mut self, entry: Earlier) {
+        match self.window.earlier.last_mut() {
+            Some(last) if last.is_like(&entry) => last.add(&entry),
+            _ => self.window.earlier.push(entry),
+        }
     }
 
     /// All steps of an iteration are done.
-    pub(crate) fn iteration_finished(&mut self, now_ns: u64) {
-        self.roll(now_ns);
-        self.window.scalars.iterations.finished += 1;
+    #[inline]
+    pub(crate) fn iteration_finished(&mut self, part: Part) {
+        self.window.iterations(part).finished += 1;
     }
 
-    pub(crate) fn request_started(&mut self, step: usize, now_ns: u64) {
-        self.roll(now_ns);
+    /// A further request of an iteration is taken up, now.
+    #[inline]
+    pub(crate) fn request_started(&mut self, step: usize, part: Part) {
         self.gauges.in_flight.up();
-        self.window.rows[step].counters.started += 1;
+        self.window.row(part, step).counters.started += 1;
     }
 
-    pub(crate) fn connection_opened(&mut self, step: usize, now_ns: u64) {
-        self.roll(now_ns);
-        self.window.rows[step].counters.connections_opened += 1;
+    pub(crate) fn connection_opened(&mut self, step: usize, part: Part) {
+        self.window.row(part, step).counters.connections_opened += 1;
     }
 
-    /// Files a request under the second that `now_ns` is in.
-    pub(crate) fn request_ended(
-        &mut self,
-        step: usize,
-        start_ns: u64,
-        now_ns: u64,
-        traffic: Traffic,
-        ending: Ending,
-    ) {
-        self.roll(now_ns);
+    /// An iteration was taken up so long after it was due.
+    #[inline]
+    pub(crate) fn lagged(&mut self, part: Part, lag_ns: u64) {
+        self.window.timing(part).record(Timed::Lag, lag_ns);
+    }
+
+    /// The worker's loop came round so much too late.
+    pub(crate) fn stalled(&mut self, late_ns: u64) {
+        self.window.stall_max_ns = self.window.stall_max_ns.max(late_ns);
+    }
+
+    /// Files a request under the second that its end is in.
+    #[inline]
+    pub(crate) fn request_ended(&mut self, ended: &Ended) {
+        let Ended { asked, at_ns, traffic, ending, .. } = *ended;
         self.gauges.in_flight.down();
-        let row = &mut self.window.rows[step];
+        if ending != Ending::Cancelled {
+            self.window.latest_ns = at_ns - self.start_ns;
+        }
+        let row = self.window.row(asked.part, asked.step);
         row.counters.bytes_sent += traffic.bytes_sent;
         row.counters.bytes_received += traffic.bytes_received;
         row.counters.resent += traffic.resent;
-        if ending != Ending::Cancelled {
-            self.window.latest_ns = now_ns - self.start_ns;
+        if !matches!(ending, Ending::Answered(_)) {
+            row.counters.never_sent += u64::from(traffic.bytes_sent == 0);
         }
+        let latency_ns = at_ns - asked.due_ns;
         match ending {
-            Ending::Answered(outcome) => answered(row, outcome, now_ns - start_ns),
-            Ending::Failed(kind) => {
-                row.counters.never_sent += u64::from(traffic.bytes_sent == 0);
-                failed(row, kind, now_ns - start_ns);
+            Ending::Answered(outcome) => {
+                if answered(row, outcome, latency_ns) && self.has_due_times {
+                    row.service_time.record(at_ns - asked.taken_ns);
+                }
+                phases(self.window.timing(asked.part), ended);
             }
+            Ending::Failed(kind) => failed(row, kind, latency_ns),
             Ending::Cancelled => {
-                row.counters.never_sent += u64::from(traffic.bytes_sent == 0);
                 row.counters.cancelled += 1;
+                row.cancelled_age.record(latency_ns);
             }
         }
     }
 }
 
+/// Counts an answer; says whether it is ok.
 #[inline]
-fn answered(row: &mut Row, outcome: Outcome, latency_ns: u64) {
+fn answered(row: &mut Row, outcome: Outcome, latency_ns: u64) -> bool {
     row.counters.statuses.count(outcome.status);
     row.counters.body_bytes += outcome.body_bytes;
-    if outcome.status >= 400 {
-        failed(row, ErrorKind::Status, latency_ns);
-    } else {
+    let is_ok = outcome.status < 400;
+    if is_ok {
         row.counters.ok += 1;
         row.latency.record(latency_ns);
+    } else {
+        failed(row, ErrorKind::Status, latency_ns);
     }
+    is_ok
 }
 
 fn failed(row: &mut Row, kind: ErrorKind, latency_ns: u64) {
     row.counters.failed += 1;
     row.counters.errors.add(kind, 1);
     row.failed_latency.record(latency_ns);
+}
+
+/// The phases that an answered request had. One that was answered before it was sent whole has no first byte to wait for.
+#[inline]
+fn phases(timing: &mut Timing, ended: &Ended) {
+    let Marks { sending_ns, sent_ns, first_byte_ns } = ended.marks;
+    if let Some(waited_ns) = ended.waited_ns {
+        timing.record(Timed::Wait, waited_ns);
+    }
+    if let Some(connecting_ns) = ended.connecting_ns {
+        timing.record(Timed::Connect, connecting_ns);
+    }
+    if let Some(sent_ns) = sent_ns {
+        timing.record(Timed::Send, sent_ns - sending_ns);
+        timing.record(Timed::FirstByte, first_byte_ns.saturating_sub(sent_ns));
+    }
+    timing.record(Timed::Receive, ended.at_ns.saturating_sub(first_byte_ns));
 }

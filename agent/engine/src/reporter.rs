@@ -1,30 +1,35 @@
 //! The thread that gets the workers ready, merges what they hand over, and tells the agent.
 
-use std::ops::Range;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
-use std::{io, net::SocketAddr};
 
+use rustix::thread::Pid;
 use tokio::sync::mpsc::UnboundedSender;
+use volley_stats::Window;
 
 use crate::api::{Event, Setup};
+use crate::checkup::Checkup;
 use crate::control::Control;
+use crate::http1::Prepared;
 use crate::merger::Merger;
+use crate::pace::Work;
 use crate::prepare::{self, Refusal};
 use crate::recorder::WorkerWindow;
-use crate::worker::{self, WorkerSetup};
-use crate::{nanoseconds, planned_load};
+use crate::spin::Spin;
+use crate::worker::{self, Lines, WorkerPlan};
 
 /// What a reporter is told.
 #[derive(Debug)]
 pub(crate) enum ToReporter {
     /// The target's addresses are known.
     Resolved(Result<Vec<SocketAddr>, Refusal>),
-    /// A worker stands by, or can't.
-    Standing(io::Result<()>),
+    /// A worker stands by, on this thread, or can't.
+    Standing(io::Result<Pid>),
     /// A worker's results of a second; it goes on at `next`, or not at all.
-    Window { worker: usize, second: u32, next: Option<u32>, window: WorkerWindow },
+    Window { worker: usize, second: u32, next: Option<u32>, window: Box<WorkerWindow> },
     /// A worker's thread ends.
     Done { worker: usize },
     /// The engine is dropped.
@@ -34,10 +39,10 @@ pub(crate) enum ToReporter {
 /// One engine's reporter.
 pub(crate) struct Reporter {
     pub(crate) setup: Setup,
-    pub(crate) workers: usize,
+    pub(crate) work: Work,
+    pub(crate) workers: u32,
     pub(crate) control: Arc<Control>,
     pub(crate) events: UnboundedSender<Event>,
-    pub(crate) inbox: Receiver<ToReporter>,
     pub(crate) to_self: Sender<ToReporter>,
 }
 
@@ -46,17 +51,24 @@ pub(crate) struct Reporter {
 struct Crew {
     threads: Vec<JoinHandle<()>>,
     /// Where cleared windows go, by worker.
-    cleared: Vec<Sender<WorkerWindow>>,
+    cleared: Vec<Sender<Box<WorkerWindow>>>,
+}
+
+/// What each worker gets a copy of.
+struct Means {
+    requests: Vec<Prepared>,
+    addresses: Vec<SocketAddr>,
+    spin: Spin,
 }
 
 impl Reporter {
     /// The whole life of the reporter's thread.
-    pub(crate) fn run(self) {
+    pub(crate) fn run(self, inbox: &Receiver<ToReporter>) {
         let mut crew = Crew::default();
-        match self.get_ready(&mut crew) {
-            Ok(()) => {
+        match self.get_ready(inbox, &mut crew) {
+            Ok(checkup) => {
                 self.tell(Event::Ready);
-                let window = self.merge(&crew);
+                let window = self.merge(inbox, &crew, checkup);
                 crew.join();
                 self.tell(Event::Window { window, last: true });
             }
@@ -73,32 +85,32 @@ impl Reporter {
         let _ = self.events.send(event);
     }
 
-    fn get_ready(&self, crew: &mut Crew) -> Result<(), Refusal> {
+    fn get_ready(&self, inbox: &Receiver<ToReporter>, crew: &mut Crew) -> Result<Checkup, Refusal> {
         let requests = prepare::requests(&self.setup.plan)?;
-        prepare::descriptors(self.setup.share.users, self.workers)?;
-        let addresses = self.addresses()?;
-        for (index, users) in self.shares().enumerate() {
-            let (to_worker, cleared) = mpsc::channel();
-            let setup = self.worker_setup(index, users, &requests, &addresses, cleared);
-            let thread = thread::Builder::new()
-                .name(format!("volley-worker-{index}"))
-                .spawn(move || worker::run(setup))
-                .map_err(Refusal::Thread)?;
-            crew.threads.push(thread);
-            crew.cleared.push(to_worker);
+        let connections = self.work.slots_max();
+        prepare::descriptors(connections, self.workers as usize)?;
+        let addresses = self.addresses(inbox)?;
+        let local_ports = prepare::local_ports(connections, &addresses)?;
+        // Where the kernel doesn't say, nothing is known against spinning.
+        let processors = thread::available_parallelism().map_or(usize::MAX, usize::from);
+        let spin = self.setup.spin.with(self.workers as usize, processors);
+        let means = Means { requests, addresses, spin };
+        for index in 0..self.workers {
+            self.start_worker(index, &means, crew)?;
         }
+        let mut checkup = Checkup::new(self.setup.clock, local_ports);
         for _ in 0..self.workers {
-            match self.inbox.recv() {
-                Ok(ToReporter::Standing(standing)) => standing.map_err(Refusal::EventLoop)?,
+            match inbox.recv() {
+                Ok(ToReporter::Standing(standing)) => checkup.watch(standing.map_err(Refusal::EventLoop)?),
                 _ => return Err(Refusal::Ended),
             }
         }
-        Ok(())
+        Ok(checkup)
     }
 
     /// A name is resolved on a thread of its own, which can't be interrupted and is left behind by an engine that
     /// ends meanwhile.
-    fn addresses(&self) -> Result<Vec<SocketAddr>, Refusal> {
+    fn addresses(&self, inbox: &Receiver<ToReporter>) -> Result<Vec<SocketAddr>, Refusal> {
         let plan = &self.setup.plan;
         if plan.target.ip().is_some() {
             return prepare::addresses(&plan.target);
@@ -108,51 +120,46 @@ impl Reporter {
             .name("volley-resolver".to_owned())
             .spawn(move || to_self.send(ToReporter::Resolved(prepare::addresses(&plan.target))))
             .map_err(Refusal::Thread)?;
-        match self.inbox.recv() {
+        match inbox.recv() {
             Ok(ToReporter::Resolved(addresses)) => addresses,
             _ => Err(Refusal::Ended),
         }
     }
 
-    /// Each worker's users: as even as can be, and all of them exactly.
-    fn shares(&self) -> impl Iterator<Item = Range<u32>> {
-        let share = self.setup.share;
-        let workers = self.workers as u64;
-        let bound = move |index: u64| share.first_user + (u64::from(share.users) * index / workers) as u32;
-        (0..workers).map(move |index| bound(index)..bound(index + 1))
-    }
-
-    fn worker_setup(
-        &self,
-        index: usize,
-        users: Range<u32>,
-        requests: &[crate::http1::Prepared],
-        addresses: &[SocketAddr],
-        cleared: Receiver<WorkerWindow>,
-    ) -> WorkerSetup {
-        let plan = &self.setup.plan;
-        WorkerSetup {
-            index,
-            users,
-            steps: requests.to_vec(),
-            addresses: addresses.to_vec(),
-            timeout_ns: nanoseconds(plan.http.timeout),
-            connect_timeout_ns: nanoseconds(plan.http.connect_timeout),
-            backs_off: planned_load(plan).requests.is_none(),
+    fn start_worker(&self, index: u32, means: &Means, crew: &mut Crew) -> Result<(), Refusal> {
+        let (to_worker, cleared) = mpsc::channel();
+        let plan = WorkerPlan {
+            plan: Arc::clone(&self.setup.plan),
+            requests: means.requests.clone(),
+            work: self.work.dealt(index, self.workers),
+            index: index as usize,
+            workers: self.workers as usize,
+            seed: self.setup.seed,
             clock: self.setup.clock,
+            spin: means.spin,
+        };
+        let lines = Lines {
             control: Arc::clone(&self.control),
             events: self.events.clone(),
             to_reporter: self.to_self.clone(),
             cleared,
-        }
+        };
+        let addresses = means.addresses.clone();
+        let thread = thread::Builder::new()
+            .name(format!("volley-worker-{index}"))
+            .spawn(move || worker::run(plan, addresses, lines))
+            .map_err(Refusal::Thread)?;
+        crew.threads.push(thread);
+        crew.cleared.push(to_worker);
+        Ok(())
     }
 
     /// Merges and tells until all workers are done; gives what is then left.
-    fn merge(&self, crew: &Crew) -> volley_stats::Window {
-        let mut merger = Merger::new(self.workers);
+    fn merge(&self, inbox: &Receiver<ToReporter>, crew: &Crew, mut checkup: Checkup) -> Window {
+        let mut merger = Merger::new(self.workers as usize);
         let mut at_work = self.workers;
         while at_work > 0 {
-            match self.inbox.recv() {
+            match inbox.recv() {
                 Ok(ToReporter::Window { worker, second, next, mut window }) => {
                     merger.add(worker, second, next, &window);
                     window.clear();
@@ -166,11 +173,14 @@ impl Reporter {
                 Ok(ToReporter::Resolved(_) | ToReporter::Standing(_) | ToReporter::Quit) => {}
                 Err(mpsc::RecvError) => break,
             }
-            if let Some(window) = merger.complete() {
+            if let Some(mut window) = merger.complete() {
+                checkup.fill_in(&mut window, self.setup.clock.now_ns());
                 self.tell(Event::Window { window, last: false });
             }
         }
-        merger.last()
+        let mut window = merger.last();
+        checkup.fill_in(&mut window, self.setup.clock.now_ns());
+        window
     }
 }
 

@@ -1,51 +1,66 @@
-//! One worker: a thread with its own event loop, users, connections, deadlines and results. It shares nothing with the
-//! other workers but the [`Control`].
+//! What the slots of one worker share, and the worker's keeper with them. Nothing of it is shared with other workers but
+//! the [`Control`].
+
+mod keeper;
+mod thread;
+
+#[cfg(test)]
+mod tests;
 
 use std::cell::{Cell, RefCell};
-use std::io;
-use std::net::SocketAddr;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::UnboundedSender;
+use volley_plan::Plan;
+use volley_stats::Part;
 
+use crate::alarms::Alarms;
+use crate::connection::Target;
 use crate::control::{Control, NEVER};
 use crate::deadlines::Deadlines;
 use crate::http1::Prepared;
 use crate::limit::{Claim, Wish};
+use crate::pace::{Pace, Work};
 use crate::recorder::{Gauges, Outbox, Recorder, WorkerWindow};
 use crate::reporter::ToReporter;
-use crate::timer::Timer;
-use crate::user::User;
-use crate::{Clock, Event};
+use crate::script::Script;
+use crate::spin::{Spin, Spinning};
+use crate::turn::Turn;
+use crate::{Clock, Event, nanoseconds};
+
+pub(crate) use thread::run;
 
 /// The size of the buffer into which a worker's connections are read, one after the other.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// What a worker is made of; it crosses to the worker's thread.
-#[derive(Debug)]
-pub(crate) struct WorkerSetup {
-    /// Its number.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerPlan {
+    pub(crate) plan: Arc<Plan>,
+    /// All requests, by step.
+    pub(crate) requests: Vec<Prepared>,
+    /// The worker's own part of the load.
+    pub(crate) work: Work,
+    /// Its number, and how many there are.
     pub(crate) index: usize,
-    /// Its users, by their numbers in the fleet.
-    pub(crate) users: Range<u32>,
-    pub(crate) steps: Vec<Prepared>,
-    pub(crate) addresses: Vec<SocketAddr>,
-    pub(crate) timeout_ns: u64,
-    pub(crate) connect_timeout_ns: u64,
-    /// Whether users wait after failing to connect.
-    pub(crate) backs_off: bool,
+    pub(crate) workers: usize,
+    pub(crate) seed: u64,
     pub(crate) clock: Clock,
+    pub(crate) spin: Spin,
+}
+
+/// Whom a worker listens to and tells.
+#[derive(Debug)]
+pub(crate) struct Lines {
     pub(crate) control: Arc<Control>,
     pub(crate) events: UnboundedSender<Event>,
     pub(crate) to_reporter: Sender<ToReporter>,
-    pub(crate) cleared: Receiver<WorkerWindow>,
+    pub(crate) cleared: Receiver<Box<WorkerWindow>>,
 }
 
-/// Whether a user may go on.
+/// Whether a slot may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
     Given,
@@ -55,105 +70,206 @@ pub(crate) enum Leave {
     Over,
 }
 
-/// What the users of one worker share.
+/// What the slots of one worker share.
 pub(crate) struct Worker {
     index: usize,
-    pub(crate) steps: Vec<Prepared>,
-    pub(crate) addresses: Vec<SocketAddr>,
+    workers: usize,
+    pub(crate) script: Script,
+    pub(crate) requests: Vec<Prepared>,
+    pub(crate) target: Target,
     pub(crate) timeout_ns: u64,
     pub(crate) connect_timeout_ns: u64,
+    /// Whether slots wait after failing to connect.
     pub(crate) backs_off: bool,
+    /// Whether a number of iterations ends the run, and not its time.
+    ends_by_count: bool,
+    warmup_ns: u64,
     pub(crate) clock: Clock,
+    pub(crate) spinning: Spinning,
     pub(crate) control: Arc<Control>,
+    pub(crate) pace: Pace,
     pub(crate) gauges: Rc<Gauges>,
     pub(crate) recorder: RefCell<Recorder>,
+    /// When the second at hand is over.
+    second_end_ns: Cell<u64>,
     pub(crate) deadlines: Deadlines,
+    alarms: Alarms,
+    /// When the keeper comes round of itself.
+    rests_until_ns: Cell<u64>,
     /// Bytes that were just read; none stay in it.
     pub(crate) buffer: RefCell<Box<[u8]>>,
     events: UnboundedSender<Event>,
-    /// Iterations claimed and not started.
-    claimed: RefCell<Range<u64>>,
-    /// Slots of users that wait for the bell.
+    /// Slots that wait for the bell.
     parked: RefCell<Vec<usize>>,
-    /// Whether run time has begun.
-    has_begun: Cell<bool>,
+    /// Run time 0 on the agent's clock, once it has come; [`NEVER`] before.
+    began_ns: Cell<u64>,
+    has_stopped: Cell<bool>,
     is_cancelled: Cell<bool>,
 }
 
 impl Worker {
-    fn new(setup: WorkerSetup) -> Self {
+    fn new(plan: WorkerPlan, target: Target, lines: Lines) -> Self {
         let gauges = Rc::<Gauges>::default();
-        let outbox = Outbox { worker: setup.index, to_reporter: setup.to_reporter, cleared: setup.cleared };
+        let outbox = Outbox { worker: plan.index, to_reporter: lines.to_reporter, cleared: lines.cleared };
+        let is_open = matches!(plan.work, Work::Open { .. });
+        let ends_by_count = plan.work.ends_by_count();
         Self {
-            index: setup.index,
-            recorder: RefCell::new(Recorder::new(Rc::clone(&gauges), outbox, setup.steps.len())),
+            index: plan.index,
+            workers: plan.workers,
+            script: Script::new(&plan.plan, plan.seed),
+            recorder: RefCell::new(Recorder::new(Rc::clone(&gauges), outbox, plan.requests.len(), is_open)),
             gauges,
-            steps: setup.steps,
-            addresses: setup.addresses,
-            timeout_ns: setup.timeout_ns,
-            connect_timeout_ns: setup.connect_timeout_ns,
-            backs_off: setup.backs_off,
-            clock: setup.clock,
-            control: setup.control,
-            deadlines: Deadlines::new(setup.users.len()),
+            requests: plan.requests,
+            target,
+            timeout_ns: nanoseconds(plan.plan.http.timeout),
+            connect_timeout_ns: nanoseconds(plan.plan.http.connect_timeout),
+            backs_off: !is_open && !ends_by_count,
+            ends_by_count,
+            warmup_ns: plan.plan.load.warmup_ns(),
+            clock: plan.clock,
+            spinning: Spinning::new(plan.spin),
+            control: lines.control,
+            deadlines: Deadlines::new(plan.work.slots_max() as usize),
+            pace: Pace::new(plan.work),
+            second_end_ns: Cell::new(NEVER),
+            alarms: Alarms::default(),
+            rests_until_ns: Cell::new(0),
             buffer: RefCell::new(vec![0; BUFFER_BYTES].into_boxed_slice()),
-            events: setup.events,
-            claimed: RefCell::new(0..0),
+            events: lines.events,
             parked: RefCell::default(),
-            has_begun: Cell::new(false),
+            began_ns: Cell::new(NEVER),
+            has_stopped: Cell::new(false),
             is_cancelled: Cell::new(false),
         }
     }
 
-    /// Whether a request may be sent at `now_ns`.
+    /// Whether run time has begun.
     #[inline]
-    pub(crate) fn may_send(&self, now_ns: u64) -> Leave {
+    fn has_begun(&self) -> bool {
+        self.began_ns.get() != NEVER
+    }
+
+    /// A time of the agent's clock as run time; 0 before the start.
+    #[inline]
+    pub(crate) fn run_ns(&self, at_ns: u64) -> u64 {
+        at_ns.saturating_sub(self.began_ns.get())
+    }
+
+    /// A run time as a time of the agent's clock.
+    #[inline]
+    pub(crate) fn clock_ns(&self, run_ns: u64) -> u64 {
+        run_ns.saturating_add(self.began_ns.get())
+    }
+
+    /// The part that belongs to what is due, or taken up, then.
+    #[inline]
+    pub(crate) fn part_at(&self, at_ns: u64) -> Part {
+        if self.run_ns(at_ns) < self.warmup_ns { Part::Warmup } else { Part::Measured }
+    }
+
+    /// Whether something may be sent at `now_ns` that isn't begun yet.
+    #[inline]
+    pub(crate) fn leave(&self, now_ns: u64) -> Leave {
         if now_ns >= self.control.stop_at_ns() {
             Leave::Over
-        } else if self.has_begun.get() && now_ns < self.control.lease_until_ns() {
+        } else if self.has_begun() && now_ns < self.control.lease_until_ns() {
             Leave::Given
         } else {
             Leave::Later
         }
     }
 
-    /// Whether an iteration may be started at `now_ns`; if so, it is taken off the limit.
-    #[inline]
-    pub(crate) fn may_begin(&self, now_ns: u64) -> Leave {
-        match self.may_send(now_ns) {
-            Leave::Given if self.claimed.borrow_mut().next().is_some() => Leave::Given,
-            Leave::Given => self.claim(now_ns),
-            other => other,
-        }
-    }
-
-    #[cold]
-    fn claim(&self, now_ns: u64) -> Leave {
+    /// Iterations that may be started, claimed from what was granted to all workers.
+    pub(crate) fn claim(&self, now_ns: u64) -> Claim {
         let (claim, wish) = self.control.claim(now_ns);
         if let Some(Wish { taken, iterations }) = wish {
             // Whoever launched the engine may have gone.
             let _ = self.events.send(Event::GrantWanted { taken, iterations });
         }
-        match claim {
-            Claim::Got(mut range) => {
-                let first = range.next();
-                *self.claimed.borrow_mut() = range;
-                if first.is_some() { Leave::Given } else { Leave::Later }
-            }
-            Claim::Wait => Leave::Later,
-            Claim::Exhausted => Leave::Over,
+        claim
+    }
+
+    /// Opens the second that `now_ns` is in, after everything that was due in the one before.
+    #[inline]
+    pub(crate) fn roll(self: &Rc<Self>, now_ns: u64) {
+        if now_ns >= self.second_end_ns.get() {
+            self.close_second(now_ns);
         }
     }
 
-    /// Sets a user's deadline.
+    #[cold]
+    fn close_second(self: &Rc<Self>, now_ns: u64) {
+        self.take_up_due(now_ns);
+        self.open_second(now_ns);
+    }
+
+    /// Opens the second that `at_ns` is in, if it isn't open.
+    #[inline]
+    fn open_second(&self, at_ns: u64) {
+        if at_ns >= self.second_end_ns.get() {
+            let mut recorder = self.recorder.borrow_mut();
+            recorder.roll(at_ns);
+            self.second_end_ns.set(recorder.end_ns());
+        }
+    }
+
+    /// Enters an iteration that is taken up, and the request that it begins with, in the books.
+    #[inline]
+    pub(crate) fn enter(&self, turn: &Turn) {
+        self.open_second(turn.due_ns);
+        let first = self.script.first_request(turn.n);
+        self.recorder.borrow_mut().iteration_started(turn.due_ns, turn.part, first);
+    }
+
+    /// An iteration that was taken up has ended; `is_whole` if all its steps were done.
+    #[inline]
+    pub(crate) fn iteration_over(self: &Rc<Self>, part: Part, is_whole: bool, now_ns: u64) {
+        if is_whole {
+            self.roll(now_ns);
+            self.recorder.borrow_mut().iteration_finished(part);
+        }
+        if let Pace::Open(arrivals) = &self.pace {
+            arrivals.iteration_over();
+            if arrivals.is_done() {
+                self.ring();
+            }
+        }
+    }
+
+    /// A slot's loop has ended; only users leave.
+    pub(crate) fn slot_left(&self) {
+        if let Pace::Closed(users) = &self.pace {
+            users.left();
+            if users.are_gone() {
+                self.ring();
+            }
+        }
+    }
+
+    /// Sets a slot's deadline.
     #[inline]
     pub(crate) fn watch(&self, slot: usize, at_ns: u64) {
         if self.deadlines.set(slot, at_ns) {
-            self.control.bell(self.index).notify_one();
+            self.ring();
         }
     }
 
-    /// The user in this slot is woken when the bell rings.
+    /// The slot is woken at `at_ns`, or when the run stops, whichever comes first.
+    pub(crate) fn set_alarm(&self, at_ns: u64, slot: usize) {
+        self.alarms.set(at_ns, slot);
+        if at_ns < self.rests_until_ns.get() {
+            self.ring();
+        }
+    }
+
+    /// Wakes every slot that waits for an alarm.
+    pub(crate) fn wake_sleepers(&self) {
+        while let Some(slot) = self.alarms.take_any() {
+            self.deadlines.wake(slot);
+        }
+    }
+
+    /// The slot is woken when the bell rings.
     pub(crate) fn park(&self, slot: usize) {
         self.parked.borrow_mut().push(slot);
     }
@@ -163,112 +279,13 @@ impl Worker {
         self.is_cancelled.get()
     }
 
-    /// A user's loop has ended.
-    pub(crate) fn user_left(&self) {
-        self.gauges.users.down();
-        if self.gauges.users.get() == 0 {
-            self.control.bell(self.index).notify_one();
-        }
+    /// A number for a slot that differs from those of the other workers' slots.
+    pub(crate) fn number_of_slot(&self, slot: usize) -> usize {
+        slot * self.workers + self.index
     }
 
-    fn wake_parked(&self) {
-        for slot in self.parked.take() {
-            self.deadlines.wake(slot);
-        }
-    }
-
-    /// Does what is due, except to wake who is parked.
-    fn look(&self, now_ns: u64) {
-        if !self.has_begun.get() && now_ns >= self.control.start_ns() {
-            self.recorder.borrow_mut().begin(self.control.start_ns());
-            self.has_begun.set(true);
-        }
-        if !self.is_cancelled.get() && now_ns >= self.control.cancel_at_ns() {
-            self.is_cancelled.set(true);
-            self.deadlines.expire_all();
-        }
-        self.recorder.borrow_mut().roll(now_ns);
-        self.deadlines.scan(now_ns);
-    }
-
-    /// When [`Self::look`] has something to do.
-    fn look_at_ns(&self, now_ns: u64) -> u64 {
-        let control = &self.control;
-        let start_ns = if self.has_begun.get() { NEVER } else { control.start_ns() };
-        let cancel_ns = if self.is_cancelled.get() { NEVER } else { control.cancel_at_ns() };
-        let stop_ns = Some(control.stop_at_ns()).filter(|&at_ns| at_ns > now_ns).unwrap_or(NEVER);
-        let end_ns = self.recorder.borrow().end_ns();
-        [start_ns, cancel_ns, stop_ns, end_ns].into_iter().fold(self.deadlines.scan_at_ns(), u64::min)
-    }
-
-    fn is_over(&self) -> bool {
-        self.gauges.users.get() == 0 && (self.has_begun.get() || self.is_cancelled.get())
-    }
-
-    /// Keeps the worker's times until the last user has left: start, seconds, deadlines, stop and cancel.
-    async fn keep(&self, timer: &Timer) -> io::Result<()> {
-        let bell = self.control.bell(self.index);
-        loop {
-            let now_ns = self.clock.now_ns();
-            self.look(now_ns);
-            self.wake_parked();
-            if self.is_over() {
-                return Ok(());
-            }
-            timer.set(self.look_at_ns(now_ns).saturating_sub(now_ns))?;
-            tokio::select! {
-                biased;
-                () = bell.notified() => {}
-                fired = timer.fired() => fired?,
-            }
-        }
+    /// Has the keeper look round.
+    fn ring(&self) {
+        self.control.bell(self.index).notify_one();
     }
 }
-
-/// Says that a worker is done, in whatever way its thread ends.
-struct Farewell {
-    worker: usize,
-    to_reporter: Sender<ToReporter>,
-}
-
-impl Drop for Farewell {
-    fn drop(&mut self) {
-        let _ = self.to_reporter.send(ToReporter::Done { worker: self.worker });
-    }
-}
-
-/// The whole life of a worker's thread.
-pub(crate) fn run(setup: WorkerSetup) {
-    let to_reporter = setup.to_reporter.clone();
-    let _farewell = Farewell { worker: setup.index, to_reporter: to_reporter.clone() };
-    let (runtime, timer) = match event_loop() {
-        Ok(made) => made,
-        Err(error) => {
-            let _ = to_reporter.send(ToReporter::Standing(Err(error)));
-            return;
-        }
-    };
-    let users = setup.users.clone();
-    let worker = Rc::new(Worker::new(setup));
-    for (slot, number) in users.enumerate() {
-        runtime.spawn_local(User::new(&worker, slot, number).run());
-    }
-    let _ = to_reporter.send(ToReporter::Standing(Ok(())));
-    if let Err(error) = runtime.block_on(worker.keep(&timer)) {
-        tracing::error!(worker = worker.index, %error, "a worker's timer failed, its users are gone");
-    }
-    worker.recorder.borrow_mut().finish();
-}
-
-/// Without tokio's own timers: see [`Timer`].
-fn event_loop() -> io::Result<(LocalRuntime, Timer)> {
-    let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default())?;
-    let timer = {
-        let _inside = runtime.enter();
-        Timer::new()?
-    };
-    Ok((runtime, timer))
-}
-
-#[cfg(test)]
-mod tests;

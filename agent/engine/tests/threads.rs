@@ -6,8 +6,8 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use volley_engine::{Clock, Command, Engine, Event, Setup};
-use volley_plan::link::Share;
+use volley_engine::{Clock, Command, Engine, Event, Setup, Spin};
+use volley_plan::link::{Share, UserShare};
 
 fn engine_threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
@@ -21,8 +21,8 @@ fn a_dropped_engine_leaves_nothing_behind() {
     let address = listener.local_addr().unwrap();
     let plan = volley_plan::parse(&format!("target: http://{address}/\nusers: 3\nduration: 60s")).unwrap();
     let clock = Clock::start();
-    let share = Share { users: 3, first_user: 0 };
-    let setup = Setup { plan: Arc::new(plan), share, workers: 2, seed: 1, clock };
+    let share = Share::Users(UserShare { users: 3, first_user: 0, every: 1 });
+    let setup = Setup { plan: Arc::new(plan), share, workers: 2, seed: 1, clock, spin: Spin::Auto };
     let (engine, mut events) = Engine::launch(setup.clone());
     assert_eq!(events.blocking_recv(), Some(Event::Ready));
     assert_eq!(engine_threads().len(), 3);

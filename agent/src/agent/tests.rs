@@ -1,12 +1,13 @@
 //! Whole conversations over in-memory channels, in paused time: a scripted coordinator on one end, an engine that does
 //! what the test says on the other.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+mod real_engine;
+
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{advance, timeout};
 use volley_engine::Command;
-use volley_plan::link::{Order, Progress, Report, Share};
+use volley_plan::link::{Order, Progress, Report};
 
 use super::*;
 use crate::testing::{Engines, prepare, run_id, window};
@@ -221,6 +222,74 @@ async fn a_run_that_never_began_is_dropped_after_a_minute_without_contact() {
     assert_eq!(conversation.answer_ping(&mut vec![]).await, None);
 }
 
+/// A run that goes on when its agent is told to leave, by the sender.
+async fn running(engines: &Engines) -> (oneshot::Sender<()>, Conversation) {
+    let (leave, told) = oneshot::channel();
+    let agent = engines.agent().until(async { told.await.expect("the test says when") });
+    let mut conversation = Conversation::begin(agent).await;
+    conversation.start(engines).await;
+    (leave, conversation)
+}
+
+impl Conversation {
+    /// Waits until the agent has left; pings are left unanswered. Gives back how long that took.
+    async fn left(mut self) -> Duration {
+        let began = Instant::now();
+        while self.from_agent.recv().await.is_some() {}
+        assert_eq!(self.task.await.expect("the conversation ends well").1, LinkEnd::Left);
+        began.elapsed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_leaves_stops_its_run_and_delivers_it() {
+    let engines = Engines::default();
+    let (leave, mut conversation) = running(&engines).await;
+    leave.send(()).expect("the agent waits for this");
+    let stop = |command: &Command| matches!(command, Command::Stop { drain_ns: 0, .. });
+    while !engines.get(0).commands().iter().any(stop) {
+        conversation.answer_ping(&mut vec![]).await;
+    }
+    engines.get(0).tell(Event::Window { window: window(0, &[1]), last: true });
+    let mut others = vec![];
+    while others.is_empty() {
+        conversation.answer_ping(&mut others).await;
+    }
+    let report = Report::Window { sequence: 1, window: window(0, &[1]), last: true };
+    assert_eq!(others, [FromAgent::Report { run: run_id("r"), report }]);
+    assert!(!conversation.task.is_finished(), "it waits until that is acknowledged");
+    conversation.say(ToAgent::Acknowledge { run: run_id("r"), sequence: 1 }).await;
+    assert!(conversation.left().await < Duration::from_millis(100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_leaves_does_not_wait_for_ever() {
+    let engines = Engines::default();
+    let (leave, conversation) = running(&engines).await;
+    leave.send(()).expect("the agent waits for this");
+    assert_eq!(conversation.left().await.as_secs(), LEAVING.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_alone_leaves_too() {
+    let engines = Engines::default();
+    let (leave, conversation) = running(&engines).await;
+    let mut agent = conversation.cut().await;
+    leave.send(()).expect("the agent waits for this");
+    let began = Instant::now();
+    timeout(LEAVING * 2, agent.alone()).await.expect("it leaves");
+    assert_eq!(began.elapsed().as_secs(), LEAVING.as_secs());
+    engines.get(0).tell(Event::Window { window: window(0, &[1]), last: true });
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_agent_leaves_at_once() {
+    let mut agent = Engines::default().agent().until(std::future::ready(()));
+    let (to, _from_agent) = mpsc::channel(2);
+    let (_to_agent, from) = mpsc::channel(2);
+    assert_eq!(agent.converse(to, from).await, LinkEnd::Left);
+}
+
 #[tokio::test]
 async fn dropping_an_agent_ends_its_engine() {
     let engines = Engines::default();
@@ -266,46 +335,4 @@ fn an_agent_says_who_it_is() {
     let plain = Agent::new(AgentOptions::default()).hello();
     assert_eq!(plain.workers, cores);
     assert_ne!(plain.incarnation, hello.incarnation);
-}
-
-/// A target that answers each request, one connection after the other, until the test ends.
-async fn target() -> std::net::SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("a bound listener has an address");
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut request = [0; 1024];
-            while stream.read(&mut request).await.is_ok_and(|n| n > 0) {
-                let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
-                stream.write_all(answer).await.expect("the agent reads the answer");
-            }
-        }
-    });
-    address
-}
-
-#[tokio::test]
-async fn a_real_engine_does_what_is_granted_and_says_so() {
-    let text = format!("target: http://{}/\nusers: 1\nrequests: 10\n", target().await);
-    let plan = volley_plan::parse(&text).expect("a good plan");
-    let (json, hash) = (plan.canonical_json(), plan.hash().to_string());
-    let prepare = Order::Prepare { plan: json, hash, share: Share { users: 1, first_user: 0 }, seed: 1 };
-    let mut conversation = Conversation::begin(Agent::new(AgentOptions::default())).await;
-    conversation.order(1, prepare).await;
-    conversation.order(2, Order::Grant { from: 0, to: 10, last: true }).await;
-    conversation.order(3, Order::Start { at_ns: 0, lease_until_ns: u64::MAX }).await;
-    let mut ok = 0;
-    loop {
-        let FromAgent::Report { report: Report::Window { sequence, window, last }, run } =
-            conversation.next().await
-        else {
-            continue;
-        };
-        ok += window.rows.values().map(|row| row.counters.ok).sum::<u64>();
-        if last {
-            break;
-        }
-        conversation.say(ToAgent::Acknowledge { run, sequence }).await;
-    }
-    assert_eq!(ok, 10);
 }

@@ -136,11 +136,15 @@ async fn a_run_goes_over_the_wire_and_survives_a_broken_connection() {
     let mut second = connections.recv().await.expect("the agent comes back");
     assert_eq!(second.welcome().await, FromAgent::Join(hello), "it is the same agent");
     assert_eq!(second.report().await, owed);
-    second.say(ToAgent::Acknowledge { run, sequence: 1 }).await;
-    engines.get(0).tell(Event::Window { window: window(1, &[]), last: true });
-    assert!(matches!(second.report().await, Report::Window { sequence: 2, last: true, .. }));
+    second.say(ToAgent::Acknowledge { run: run.clone(), sequence: 1 }).await;
+    engines.get(0).tell(Event::Window { window: window(1, &[2_000]), last: false });
+    assert!(matches!(second.report().await, Report::Window { sequence: 2, last: false, .. }));
 
+    // What is measured until the shutdown is delivered before the link ends.
     quit.send(()).expect("the link waits for this");
+    engines.get(0).tell(Event::Window { window: window(2, &[]), last: true });
+    assert!(matches!(second.report().await, Report::Window { sequence: 3, last: true, .. }));
+    second.say(ToAgent::Acknowledge { run, sequence: 3 }).await;
     ended(link).await.expect("a shutdown is no error");
 }
 
@@ -154,7 +158,13 @@ async fn case_50_a_version_mismatch_is_an_error_that_names_both() {
     attached.say(ToAgent::Refused { reason }).await;
     drop(attached);
     let error = ended(link).await.expect_err("a refusal is an error").to_string();
-    for part in [env!("CARGO_PKG_VERSION"), "9.9.9", "protocol 1", "protocol 99", &address.to_string()] {
+    for part in [
+        env!("CARGO_PKG_VERSION"),
+        "9.9.9",
+        &format!("protocol {PROTOCOL}"),
+        "protocol 99",
+        &address.to_string(),
+    ] {
         assert!(error.contains(part), "{error} should name {part}");
     }
 }

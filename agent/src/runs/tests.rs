@@ -4,7 +4,7 @@ use volley_engine::Command;
 use volley_plan::link::FromAgent;
 
 use super::*;
-use crate::testing::{Engines, prepare, run_id, window};
+use crate::testing::{Engines, only_user, prepare, run_id, window};
 
 const START: Order = Order::Start { at_ns: 1_000, lease_until_ns: 50 };
 const START_COMMAND: Command = Command::Start { at_ns: 1_000, lease_until_ns: 50 };
@@ -70,7 +70,8 @@ fn a_first_order_must_be_to_prepare() {
 fn an_engine_gets_plan_share_and_seed() {
     let (engines, ..) = prepared();
     let setup = engines.get(0).setup;
-    assert_eq!((setup.share, setup.workers, setup.seed), (Share { users: 1, first_user: 0 }, 3, 42));
+    assert_eq!((setup.share, setup.seed), (only_user(), 42));
+    assert_eq!((setup.workers, setup.spin), (3, Spin::On));
     assert_eq!(setup.plan.target.to_string(), "http://127.0.0.1:9/");
 }
 
@@ -193,6 +194,21 @@ fn a_released_run_is_forgotten_and_cannot_come_back() {
     assert!(!runs.order(&run, 1, prepare()));
     assert_eq!((runs.progress(), reports(&mut runs)), (None, vec![]));
     assert!(runs.order(&run_id("two"), 1, prepare()));
+}
+
+#[test]
+fn a_stopped_run_owes_its_windows_until_they_are_acknowledged() {
+    let (engines, mut runs, run) = prepared();
+    runs.stop(1_005);
+    assert_eq!((engines.get(0).commands(), runs.owes_windows()), (vec![], false), "it never began");
+    runs.order(&run, 2, START);
+    assert!(runs.owes_windows());
+    runs.stop(1_005);
+    assert_eq!(engines.get(0).commands(), [START_COMMAND, Command::Stop { at_ns: 5, drain_ns: 0 }]);
+    runs.hear(Some(Event::Window { window: window(0, &[1]), last: true }));
+    assert_eq!((reports(&mut runs).len(), runs.owes_windows()), (1, true));
+    runs.acknowledge(&run, 1);
+    assert!(!runs.owes_windows());
 }
 
 #[test]

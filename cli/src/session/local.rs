@@ -13,6 +13,7 @@ use volley_plan::{AgentsWanted, Plan};
 
 use super::Session;
 use crate::exit::{Exit, Failure, OrExit as _};
+use crate::run::EngineOptions;
 
 /// Messages that may wait for the agent: the coordinator cuts off an agent that lets them run full.
 const TO_AGENT: usize = 512;
@@ -24,15 +25,15 @@ const JOIN: Duration = Duration::from_secs(5);
 /// A run in this process.
 pub(crate) struct Local {
     plan: Option<Plan>,
-    workers: Option<NonZeroUsize>,
+    engine: EngineOptions,
     running: Option<(Coordinator, RunId)>,
 }
 
 impl Local {
     /// A run of this plan; not started yet. There is one agent here, however many the plan wants.
-    pub(crate) fn new(mut plan: Plan, workers: Option<NonZeroUsize>) -> Self {
+    pub(crate) fn new(mut plan: Plan, engine: EngineOptions) -> Self {
         plan.agents = AgentsWanted::default();
-        Self { plan: Some(plan), workers, running: None }
+        Self { plan: Some(plan), engine, running: None }
     }
 
     fn running(&self) -> Result<&(Coordinator, RunId), Failure> {
@@ -41,12 +42,16 @@ impl Local {
 }
 
 /// A coordinator with one agent, both driven by the current runtime until it ends.
-fn coordinator_with_agent(workers: Option<NonZeroUsize>) -> Coordinator {
+fn coordinator_with_agent(engine: EngineOptions) -> Coordinator {
     let coordinator = Coordinator::new(Arc::new(MemoryStore::default()), Settings::local());
     let (to_agent, from_coordinator) = mpsc::channel(TO_AGENT);
     let (to_coordinator, from_agent) = mpsc::channel(FROM_AGENT);
     tokio::spawn(coordinator.attach(from_agent, to_agent));
-    let mut agent = Agent::new(AgentOptions { name: None, workers: workers.map(NonZeroUsize::get) });
+    let mut agent = Agent::new(AgentOptions {
+        name: None,
+        workers: engine.workers.map(NonZeroUsize::get),
+        spin: engine.spin,
+    });
     tokio::spawn(async move { agent.converse(to_coordinator, from_coordinator).await });
     coordinator
 }
@@ -54,7 +59,7 @@ fn coordinator_with_agent(workers: Option<NonZeroUsize>) -> Coordinator {
 impl Session for Local {
     async fn start(&mut self) -> Result<(), Failure> {
         let plan = self.plan.take().context("the run was started already")?;
-        let coordinator = coordinator_with_agent(self.workers);
+        let coordinator = coordinator_with_agent(self.engine);
         let started = coordinator.start_run(NewRun { plan, note: None, wait_for_agents: JOIN }).await;
         let id = started.context("the run can't be started").or_exit(Exit::CouldNot)?;
         self.running = Some((coordinator, id));

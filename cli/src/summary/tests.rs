@@ -92,7 +92,7 @@ fn what_is_not_there_is_a_dash() {
 #[test]
 fn what_was_lost_is_said() {
     let lost = [("/incomplete", json!(true)), ("/whole/unknown", json!(42)), ("/whole/unresolved", json!(3))];
-    check(&lost, "0 missed (sent by nobody), 42 unknown (granted to a lost agent)");
+    check(&lost, "0 missed (sent by nobody), 42 unknown (permitted to a lost agent)");
     check(&lost, "+ 3 unresolved (with a lost agent)");
     check(&[("/whole/resent", json!(7))], "7 sent again");
     check(&[("/delivered_late/windows", json!(1))], "1 reports came after the end");
@@ -104,4 +104,29 @@ fn colours_are_for_terminals() {
     let document = serde_json::from_value(document()).expect("a document");
     assert!(summary(&document, None, true).contains("\x1b[1mFinished"));
     assert!(!summary(&document, None, false).contains('\x1b'));
+}
+
+#[test]
+fn an_open_run_tells_service_time_phases_and_warm_up() {
+    let phase = json!({"name": "first_byte", "count": 3, "latency_ms": percentiles(&json!(0.25))});
+    let mut document = document();
+    document["phases"] = json!([phase]);
+    document["warmup_s"] = json!(5.0);
+    document["warmup"] = json!({"started": 100, "ok": 99, "failed": 1, "cancelled": 0, "missed": 0});
+    document["health_notes"] = json!(["agent a was late in 1 of 30 seconds"]);
+    document["whole"]["service_ms"] = percentiles(&json!(0.5));
+    document["whole"]["cancelled_age_ms"] = percentiles(&json!(2000.0));
+    document["whole"]["cancelled"] = json!(4);
+    document["whole"]["unknown"] = Value::Null;
+    let text = summary(&serde_json::from_value(document).expect("a document"), None, false);
+    for part in [
+        "latency      p50      1.50 ms   service time   0.500 ms\n",
+        "phases       first byte  p50   0.250 ms   p99   0.250 ms   max   0.250 ms\n",
+        "warm-up      100 started, 99 ok, 1 failed in 5.0 s, kept apart\n",
+        "cut off      4 cancelled, up to 2,000 ms old\n",
+        "0 missed (sent by nobody), an unknown number (permitted to a lost agent)\n",
+        "generator    agent a was late in 1 of 30 seconds\n",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
 }

@@ -74,7 +74,8 @@ pub struct AgentShare {
     pub state: AgentState,
     /// When it last pinged, coordinator's clock.
     pub heard_ns: u64,
-    /// Iterations that it has leave for, in all.
+    /// Iterations that it has leave for, in all; 0 where no number of them bounds the closed model, and in the open
+    /// model, where the lease is the leave.
     pub granted: u64,
     /// What it has reported so far: sums, with the highest sequence, watermark and completion.
     pub reported: WindowFacts,
@@ -84,6 +85,12 @@ pub struct AgentShare {
     pub(crate) told_last: bool,
     /// The end of its last lease, coordinator's clock.
     pub(crate) lease_until_ns: u64,
+    /// The first arrival of the run that its last lease did not permit; known once it was lost or the load has stopped.
+    pub(crate) permitted_to: u64,
+    /// What it had reported as missed when it was lost.
+    pub(crate) missed_when_lost: u64,
+    /// Users times milliseconds that were lost with it.
+    pub(crate) lost_user_ms: u64,
     numbered: u64,
     unacknowledged: VecDeque<SentOrder>,
 }
@@ -99,16 +106,24 @@ impl AgentShare {
             reported: WindowFacts::default(),
             granted_to: 0,
             told_last: false,
-            lease_until_ns: now_ns + lease_ns,
+            lease_until_ns: now_ns.saturating_add(lease_ns),
+            permitted_to: 0,
+            missed_when_lost: 0,
+            lost_user_ms: 0,
             numbered: 0,
             unacknowledged: VecDeque::new(),
         }
     }
 
-    /// Iterations that it had leave for and has not reported as started. Unknown once it is lost.
+    /// Iterations that it was granted and has not reported as started.
     #[must_use]
     pub fn unreported(&self) -> u64 {
         self.granted.saturating_sub(self.reported.iterations.started)
+    }
+
+    /// Iterations that it has reported, one way or the other.
+    pub(crate) fn accounted(&self) -> u64 {
+        self.reported.iterations.started.saturating_add(self.reported.iterations.missed)
     }
 
     /// Requests that it reported as started and not as ended.
@@ -154,24 +169,6 @@ impl AgentShare {
     pub(crate) fn take_grant(&mut self, grant: &Range<u64>) {
         self.granted += grant.end - grant.start;
         self.granted_to = grant.end;
-    }
-
-    /// Adds a window to what it has reported.
-    pub(crate) fn report(&mut self, facts: WindowFacts) {
-        let sum = &mut self.reported;
-        // An agent's claims are not trusted to be small: an absurd sum shows in the account, a panic would hide it.
-        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-        sum.sequence = facts.sequence;
-        add(&mut sum.iterations.started, facts.iterations.started);
-        add(&mut sum.iterations.finished, facts.iterations.finished);
-        add(&mut sum.iterations.missed, facts.iterations.missed);
-        add(&mut sum.started, facts.started);
-        add(&mut sum.ok, facts.ok);
-        add(&mut sum.failed, facts.failed);
-        add(&mut sum.cancelled, facts.cancelled);
-        sum.watermark_s = sum.watermark_s.max(facts.watermark_s);
-        sum.latest_ns = sum.latest_ns.max(facts.latest_ns);
-        sum.last |= facts.last;
     }
 
     /// When it is lost if nothing more is heard of it: never before its last lease has run out.

@@ -2,10 +2,17 @@
 
 use volley_plan::link::{Incarnation, Order, Share, WindowFacts};
 use volley_plan::words::counted;
+use volley_plan::{Amount, Model, Users};
 
 use crate::agent::{AgentShare, AgentState};
-use crate::run::{Action, Level, Run, nanoseconds};
+use crate::deal::deal;
+use crate::event::{Action, Level};
+use crate::planned::Planned;
+use crate::run::{Run, nanoseconds};
 use crate::state::{AgentFacts, State, StopReason};
+
+/// How far two clocks may disagree about the end of the planned time.
+const CLOCK_SLACK_NS: u64 = 100_000_000;
 
 impl Run {
     pub(crate) fn joined(&mut self, now_ns: u64, facts: AgentFacts, out: &mut Vec<Action>) {
@@ -24,15 +31,15 @@ impl Run {
         }
         self.state = State::Preparing { until_ns: now_ns.saturating_add(self.settings.prepare_ns) };
         let (plan, hash) = (self.plan.canonical_json(), self.plan.hash().to_string());
-        for (facts, share) in split(std::mem::take(&mut self.candidates), self.load().users) {
-            let agent = facts.incarnation;
-            if share.users == 0 {
-                out.push(Action::Free { agent });
-                continue;
-            }
-            self.agents.insert(agent, AgentShare::new(facts, share, now_ns, self.settings.lease_ns));
+        let dealt = deal(&self.plan, std::mem::take(&mut self.candidates));
+        for (facts, share) in dealt.taken {
+            let (agent, lease_ns) = (facts.incarnation, self.settings.lease_ns);
+            self.agents.insert(agent, AgentShare::new(facts, share.clone(), now_ns, lease_ns));
             let order = Order::Prepare { plan: plan.clone(), hash: hash.clone(), share, seed: self.seed };
             self.send(now_ns, agent, order, out);
+        }
+        for facts in dealt.spare {
+            out.push(Action::Free { agent: facts.incarnation });
         }
     }
 
@@ -77,16 +84,8 @@ impl Run {
     fn start(&mut self, now_ns: u64, out: &mut Vec<Action>) {
         let start_ns = now_ns.saturating_add(self.settings.lead_ns);
         self.state = State::Running { start_ns };
-        let all_users = self.load().users;
         let ids: Vec<Incarnation> = self.agents.keys().copied().collect();
-        for &agent in &ids {
-            let users = self.agents[&agent].share.users;
-            if let Some(ledger) = &mut self.ledger {
-                let grant = ledger.first(users, all_users);
-                self.grant(now_ns, agent, grant, out);
-            }
-        }
-        self.tell_last(now_ns, out);
+        self.first_grants(now_ns, &ids, out);
         for agent in ids {
             let order = Order::Start { at_ns: start_ns, lease_until_ns: self.settings.lease_ns };
             self.send(now_ns, agent, order, out);
@@ -97,6 +96,25 @@ impl Run {
         }
         let agents = counted(self.agents.len() as u64, "agent");
         self.note(now_ns, Level::Info, format!("started on {agents}: {}", self.plan.load_in_words()), out);
+    }
+
+    /// A number of iterations in all is granted piece by piece. A number for each user is known from the plan, and an
+    /// arrival has its time, so these need no grants.
+    fn first_grants(&mut self, now_ns: u64, ids: &[Incarnation], out: &mut Vec<Action>) {
+        let plan = self.plan.clone();
+        let Model::Closed(closed) = &plan.load.model else { return };
+        for &agent in ids {
+            let Some(share) = self.agents.get_mut(&agent) else { continue };
+            let users = share.share.users();
+            if let Some(Amount::PerUser(iterations)) = closed.iterations {
+                share.granted = iterations.saturating_mul(users.into());
+            }
+            if let Some(ledger) = &mut self.ledger {
+                let grant = ledger.first(users, closed.users.most());
+                self.grant(now_ns, agent, grant, out);
+            }
+        }
+        self.tell_last(now_ns, out);
     }
 
     pub(crate) fn refused(&mut self, now_ns: u64, agent: Incarnation, reason: String, out: &mut Vec<Action>) {
@@ -183,11 +201,14 @@ impl Run {
         if late {
             (share.reported.sequence, share.reported.last) = (facts.sequence, facts.last);
         } else {
-            share.report(facts);
+            share.reported.merge(&facts);
         }
         if !store_failed {
             out.push(Action::Keep { agent, sequence: facts.sequence, late });
             out.push(Action::Acknowledge { agent, sequence: facts.sequence });
+        }
+        if !late {
+            self.count_lost_time(agent);
         }
         if facts.last {
             if !late {
@@ -215,12 +236,34 @@ impl Run {
         }
     }
 
-    /// True if an agent says its last word though it has work left and nobody told it to stop.
+    /// True if an agent says its last word though it has work and time left and nobody told it to stop.
     fn ends_early(&self, now_ns: u64, agent: Incarnation) -> bool {
-        let has_work =
-            |agent: &AgentShare| self.ledger.is_none() || agent.unreported() > 0 || !agent.told_last;
-        let running = matches!(self.state, State::Running { .. }) && !self.is_over(now_ns);
-        running && self.agents.get(&agent).is_some_and(has_work)
+        let Some(share) = self.agents.get(&agent) else { return false };
+        let running = matches!(self.state, State::Running { .. });
+        running && self.has_work(share) && self.has_time(now_ns, &share.share)
+    }
+
+    fn has_work(&self, agent: &AgentShare) -> bool {
+        match &self.planned {
+            Planned::Iterations(_) => agent.unreported() > 0 || (self.ledger.is_some() && !agent.told_last),
+            Planned::UserTime { .. } => true,
+            Planned::Arrivals(arrivals) => arrivals.has_work(agent),
+        }
+    }
+
+    /// True if some of the planned time of this share is left, as nearly as two clocks can agree on it.
+    fn has_time(&self, now_ns: u64, share: &Share) -> bool {
+        let run_ns = self.run_ns(now_ns).unwrap_or(0).saturating_add(CLOCK_SLACK_NS);
+        match (&self.plan.load.model, share) {
+            (Model::Closed(closed), Share::Users(share)) => match &closed.users {
+                Users::Steady(_) => true,
+                // Of an agent's users the first is there the longest.
+                Users::Staged(shape) => shape.span(share.first_user, run_ns).is_some(),
+            },
+            (Model::Closed(_) | Model::Open(_), _) => {
+                self.plan.load.total_ns().is_none_or(|total_ns| run_ns < total_ns)
+            }
+        }
     }
 
     pub(crate) fn stop_asked(&mut self, now_ns: u64, out: &mut Vec<Action>) {
@@ -230,7 +273,7 @@ impl Run {
             }
             State::Running { .. } => {
                 self.note(now_ns, Level::Info, "stop asked for".to_owned(), out);
-                self.stop(now_ns, StopReason::Asked, nanoseconds(self.load().drain), out);
+                self.stop(now_ns, StopReason::Asked, nanoseconds(self.plan.load.drain), out);
             }
             State::Draining { .. } | State::Finished { .. } => {}
         }
@@ -264,17 +307,4 @@ impl Run {
             out.push(Action::Send { agent, number, order });
         }
     }
-}
-
-/// Splits users as evenly as whole users allow.
-fn split(agents: Vec<AgentFacts>, users: u32) -> Vec<(AgentFacts, Share)> {
-    let count = u32::try_from(agents.len()).unwrap_or(u32::MAX).max(1);
-    let mut first_user = 0;
-    let mut shares = Vec::with_capacity(agents.len());
-    for (index, facts) in (0u32..).zip(agents) {
-        let mine = users / count + u32::from(index < users % count);
-        shares.push((facts, Share { users: mine, first_user }));
-        first_user += mine;
-    }
-    shares
 }

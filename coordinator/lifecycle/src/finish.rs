@@ -1,15 +1,13 @@
-//! Time passing, loss, draining, and the end with its account.
+//! Time passing, loss, draining, and the end.
 
 use volley_plan::link::{Incarnation, Order};
 use volley_plan::words::counted;
-use volley_plan::{Accounts, Verdict};
 
 use crate::agent::{AgentShare, AgentState};
-use crate::run::{Action, Level, Run, nanoseconds};
-use crate::state::{Outcome, State, StopReason};
-
-/// How far two clocks may disagree about the end of the planned time.
-const CLOCK_SLACK_NS: u64 = 100_000_000;
+use crate::event::{Action, Level};
+use crate::planned::Planned;
+use crate::run::{Run, nanoseconds};
+use crate::state::{State, StopReason};
 
 impl Run {
     pub(crate) fn time(&mut self, now_ns: u64, out: &mut Vec<Action>) {
@@ -25,11 +23,10 @@ impl Run {
             State::Preparing { until_ns } => self.time_preparing(now_ns, until_ns, out),
             State::Running { start_ns } => {
                 self.give_up_silent(now_ns, out);
-                if let Some(duration_ns) =
-                    self.duration_ns().filter(|ns| now_ns >= start_ns.saturating_add(*ns))
-                {
-                    let drain_ns = nanoseconds(self.load().drain);
-                    self.drain(now_ns, duration_ns, drain_ns, StopReason::DurationOver, out);
+                let total_ns = self.plan.load.total_ns();
+                if let Some(duration_ns) = total_ns.filter(|ns| now_ns >= start_ns.saturating_add(*ns)) {
+                    let drain_ns = nanoseconds(self.plan.load.drain);
+                    self.drain(now_ns, duration_ns, drain_ns, self.timely_end(), out);
                 } else {
                     self.finish_if_settled(now_ns, out);
                 }
@@ -42,6 +39,16 @@ impl Run {
                 }
             }
             State::Gathering { .. } | State::Finished { .. } => {}
+        }
+    }
+
+    /// Why a run ends at its planned time: an open load that a number of iterations ends lasts until they are due.
+    fn timely_end(&self) -> StopReason {
+        match &self.planned {
+            Planned::Arrivals(arrivals) if arrivals.ends_by_count() => StopReason::CountReached,
+            Planned::Iterations(_) | Planned::UserTime { .. } | Planned::Arrivals(_) => {
+                StopReason::DurationOver
+            }
         }
     }
 
@@ -80,20 +87,21 @@ impl Run {
         delivered: bool,
         out: &mut Vec<Action>,
     ) {
-        let counts = self.ledger.is_some();
         let at_ns = self.run_ns(now_ns).unwrap_or(0);
         let Some(share) = self.agents.get_mut(&agent) else { return };
         share.state = AgentState::Lost { at_ns: now_ns, delivered };
-        let mut text = format!(
-            "agent {} {how}: {} requests in flight are unresolved",
-            share.facts.name,
-            share.in_flight()
-        );
-        match (delivered, counts) {
-            (true, _) => {}
-            (false, true) => text += &format!(", {} unknown", counted(share.unreported(), "iteration")),
-            (false, false) => {
+        self.count_permitted(agent);
+        self.count_lost_time(agent);
+        let Some(share) = self.agents.get(&agent) else { return };
+        let in_flight = counted(share.in_flight(), "request");
+        let mut text = format!("agent {} {how}: {in_flight} in flight unresolved", share.facts.name);
+        match &self.planned {
+            _ if delivered => {}
+            Planned::UserTime { .. } => {
                 text += &format!(", what it sent after second {} is unknown", share.reported.watermark_s);
+            }
+            Planned::Iterations(_) | Planned::Arrivals(_) => {
+                text += &format!(", {} unknown", counted(self.gap(share).unknown, "iteration"));
             }
         }
         if !delivered {
@@ -117,8 +125,14 @@ impl Run {
             .max(now_ns)
             .saturating_add(drain_ns)
             .saturating_add(self.settings.owed_ns);
-        self.state = State::Draining { start_ns, stop_run_ns, until_ns, reason };
+        self.stop_at(start_ns, stop_run_ns, until_ns, reason);
         self.finish_if_settled(now_ns, out);
+    }
+
+    /// The load is over from `stop_run_ns` on.
+    fn stop_at(&mut self, start_ns: u64, stop_run_ns: u64, until_ns: u64, reason: StopReason) {
+        self.count_at_stop(start_ns, stop_run_ns, &reason);
+        self.state = State::Draining { start_ns, stop_run_ns, until_ns, reason };
     }
 
     /// Until when a lost agent's reports are still waited for; `None` for one that owes nothing or is not lost.
@@ -141,7 +155,7 @@ impl Run {
                 let start_ns = *start_ns;
                 let (reason, stop_run_ns) = self.natural_end(now_ns);
                 let until_ns = owed_until_ns.unwrap_or(now_ns);
-                self.state = State::Draining { start_ns, stop_run_ns, until_ns, reason: reason.clone() };
+                self.stop_at(start_ns, stop_run_ns, until_ns, reason.clone());
                 if !waits {
                     self.finish(now_ns, reason, out);
                 }
@@ -156,23 +170,26 @@ impl Run {
 
     /// Why a run ends in which no live agent is left, and at what run time it ended.
     fn natural_end(&self, now_ns: u64) -> (StopReason, u64) {
-        let latest_ns = self.agents.values().map(|agent| agent.reported.latest_ns).max().unwrap_or(0);
-        let undone = |agent: &AgentShare| !agent.was_lost() && agent.unreported() > 0;
-        let all_done = self.ledger.as_ref().is_some_and(|ledger| ledger.remaining() == 0)
-            && !self.agents.values().any(undone);
+        let latest_ns = self.latest_ns();
         if self.agents.values().all(AgentShare::was_lost) {
             (StopReason::AgentsLost, self.run_ns(now_ns).unwrap_or(latest_ns))
-        } else if all_done || !self.is_over(now_ns) {
+        } else if self.is_count_reached() {
             (StopReason::CountReached, latest_ns)
         } else {
-            (StopReason::DurationOver, self.duration_ns().unwrap_or(latest_ns))
+            (StopReason::DurationOver, self.plan.load.total_ns().unwrap_or(latest_ns))
         }
     }
 
-    /// True if the planned time is over, as nearly as two clocks can agree on it.
-    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
-        let run_ns = self.run_ns(now_ns).unwrap_or(0);
-        self.duration_ns().is_some_and(|duration_ns| run_ns.saturating_add(CLOCK_SLACK_NS) >= duration_ns)
+    /// True if those that were not lost have done all that a number of iterations asks of them.
+    fn is_count_reached(&self) -> bool {
+        let undone = |agent: &AgentShare| !agent.was_lost() && agent.unreported() > 0;
+        match &self.planned {
+            Planned::Iterations(planned) => {
+                self.ungranted(*planned) == 0 && !self.agents.values().any(undone)
+            }
+            Planned::UserTime { .. } => false,
+            Planned::Arrivals(arrivals) => arrivals.ends_by_count(),
+        }
     }
 
     /// Patience is over: those that still ping but never delivered their last window count as lost.
@@ -195,12 +212,13 @@ impl Run {
             self.state
         );
         let start_ns = self.start_ns();
-        let length_ns = self.end_run_ns().unwrap_or(0);
+        let stop_run_ns = self.end_run_ns().unwrap_or(0);
         let outcome = self.outcome_for(reason);
+        self.note_health(now_ns, &outcome, out);
         for agent in self.agents.keys().copied().collect::<Vec<_>>() {
             self.dismiss(now_ns, agent, out);
         }
-        self.state = State::Finished { start_ns, length_ns, outcome };
+        self.state = State::Finished { start_ns, stop_run_ns, outcome };
         for facts in std::mem::take(&mut self.candidates) {
             out.push(Action::Free { agent: facts.incarnation });
         }
@@ -216,98 +234,6 @@ impl Run {
                 out.push(Action::Free { agent });
             }
             AgentState::Running | AgentState::Done | AgentState::Lost { .. } => {}
-        }
-    }
-
-    fn outcome_for(&self, reason: StopReason) -> Outcome {
-        let lost: Vec<&str> = self
-            .agents
-            .values()
-            .filter(|agent| agent.was_lost())
-            .map(|agent| agent.facts.name.as_str())
-            .collect();
-        let incomplete = !lost.is_empty();
-        let invalid = match &reason {
-            StopReason::CouldNotRun(why) => Some(why.clone()),
-            StopReason::StoreFailed(why) => Some(format!("results could not be kept: {why}")),
-            StopReason::AgentsLost => Some(format!("no agent was left ({})", lost.join(", "))),
-            StopReason::CountReached | StopReason::DurationOver | StopReason::Asked => {
-                self.accounts_for(Some(&reason)).invalid_because()
-            }
-        };
-        let verdict = if invalid.is_some() { Verdict::Invalid } else { Verdict::None };
-        let lost =
-            incomplete.then(|| format!("lost {}: {}", counted(lost.len() as u64, "agent"), lost.join(", ")));
-        let sentence = [invalid, lost].into_iter().flatten().collect::<Vec<_>>().join("; ");
-        Outcome { reason, verdict, incomplete, sentence }
-    }
-
-    /// The account up to now; final once the run is over.
-    #[must_use]
-    pub fn accounts(&self) -> Accounts {
-        self.accounts_for(self.stop_reason())
-    }
-
-    /// Why the load has stopped, once it has.
-    pub(crate) fn stop_reason(&self) -> Option<&StopReason> {
-        match &self.state {
-            State::Draining { reason, .. } => Some(reason),
-            State::Finished { outcome, .. } => Some(&outcome.reason),
-            _ => None,
-        }
-    }
-
-    fn accounts_for(&self, reason: Option<&StopReason>) -> Accounts {
-        let mut accounts = Accounts::default();
-        // A run that time or a person ended had planned no more than it did until then.
-        let cut_short = matches!(reason, Some(StopReason::DurationOver | StopReason::Asked));
-        let unknown = |accounts: &mut Accounts, n: u64| accounts.unknown = accounts.unknown.saturating_add(n);
-        let missed = |accounts: &mut Accounts, n: u64| accounts.missed = accounts.missed.saturating_add(n);
-        for agent in self.agents.values() {
-            let facts = agent.reported;
-            accounts.add(facts.iterations, facts.started, facts.ok, facts.failed, facts.cancelled);
-            let unreported = if self.ledger.is_some() { agent.unreported() } else { 0 };
-            match agent.state {
-                AgentState::Lost { delivered: false, .. } => unknown(&mut accounts, unreported),
-                // It has said everything, so what it did not start is known not to have been sent.
-                AgentState::Lost { delivered: true, .. } => missed(&mut accounts, unreported),
-                AgentState::Done if !cut_short => missed(&mut accounts, unreported),
-                _ => {}
-            }
-            let silent = matches!(agent.state, AgentState::Lost { delivered: false, .. });
-            accounts.unknown_is_open |= silent && self.ledger.is_none();
-            if agent.was_lost() {
-                accounts.unresolved = accounts.unresolved.saturating_add(agent.in_flight());
-            }
-        }
-        match &self.ledger {
-            Some(_) if cut_short => {
-                let known = accounts.started.saturating_add(accounts.missed);
-                accounts.planned = Some(known.saturating_add(accounts.unknown));
-            }
-            Some(ledger) => {
-                accounts.planned = Some(ledger.total());
-                let ungranted = if reason.is_some() { ledger.remaining() } else { 0 };
-                accounts.missed = accounts.missed.saturating_add(ungranted);
-            }
-            None => self.add_user_time(reason, &mut accounts),
-        }
-        accounts
-    }
-
-    /// A timed closed run plans users times time; what was lost of it is what lost agents did not measure.
-    fn add_user_time(&self, reason: Option<&StopReason>, accounts: &mut Accounts) {
-        let planned_ns = match (self.end_run_ns(), reason) {
-            (Some(end_ns), Some(StopReason::Asked)) => end_ns,
-            _ => self.duration_ns().unwrap_or(0),
-        };
-        let user_ms = |users: u32, ns: u64| u64::from(users).saturating_mul(ns / 1_000_000);
-        for agent in self.agents.values() {
-            accounts.planned_user_ms += user_ms(agent.share.users, planned_ns);
-            if agent.was_lost() {
-                let reported_ns = u64::from(agent.reported.watermark_s) * volley_stats::SECOND_NS;
-                accounts.lost_user_ms += user_ms(agent.share.users, planned_ns.saturating_sub(reported_ns));
-            }
         }
     }
 }

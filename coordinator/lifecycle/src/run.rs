@@ -1,13 +1,15 @@
-//! The run: what goes in, what comes out, and what can be asked.
+//! The run: what it holds, how an event reaches it, and what can be asked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use volley_plan::link::{Incarnation, LEASE_NS, Order, RunId, WindowFacts};
-use volley_plan::{ClosedLoad, Ledger, Load, Plan};
+use volley_plan::link::{Incarnation, LEASE_NS, RunId};
+use volley_plan::{Amount, ClosedLoad, Ledger, Model, Plan};
 
 use crate::agent::{AgentShare, AgentState};
+use crate::event::{Action, Event, Level, Note};
+use crate::planned::Planned;
 use crate::state::{AgentFacts, Outcome, State, StopReason};
 
 /// The times that the decider works with, in nanoseconds.
@@ -29,123 +31,6 @@ impl Default for Settings {
     }
 }
 
-/// What happens to a run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// An idle agent is there; it matters while agents are gathered.
-    Joined(AgentFacts),
-    /// An agent was heard of, and has taken its orders up to this number.
-    Pinged {
-        /// Who.
-        agent: Incarnation,
-        /// The highest order such that it and all before it have been taken.
-        acknowledged: u64,
-    },
-    /// An agent stands by.
-    Ready {
-        /// Who.
-        agent: Incarnation,
-    },
-    /// An agent cannot or will not do its share.
-    Refused {
-        /// Who.
-        agent: Incarnation,
-        /// Why.
-        reason: String,
-    },
-    /// An agent asks for a further grant.
-    GrantWanted {
-        /// Who.
-        agent: Incarnation,
-        /// The end of the last grant that it has taken.
-        taken: u64,
-        /// How many it would like.
-        iterations: u64,
-    },
-    /// An agent delivered a window.
-    Window {
-        /// Who.
-        agent: Incarnation,
-        /// What of it matters here.
-        facts: WindowFacts,
-    },
-    /// Somebody asked for the run's end.
-    StopAsked,
-    /// Results or orders could not be kept.
-    StoreFailed {
-        /// Why.
-        reason: String,
-    },
-    /// [`Run::deadline_ns`] has come.
-    Time,
-}
-
-/// What is to be done, in the order given.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// Save the order, then send it. `Order::Start` says its time on the coordinator's clock.
-    Send {
-        /// To whom.
-        agent: Incarnation,
-        /// Its number.
-        number: u64,
-        /// The order.
-        order: Order,
-    },
-    /// Answer the ping with this lease.
-    Renew {
-        /// Whose.
-        agent: Incarnation,
-        /// Its end, in run time.
-        until_ns: u64,
-    },
-    /// Store the window at hand. If that fails, skip what follows and say [`Event::StoreFailed`].
-    Keep {
-        /// Whose.
-        agent: Incarnation,
-        /// Its sequence.
-        sequence: u64,
-        /// It came after the end: shown apart, totals stay.
-        late: bool,
-    },
-    /// Tell the agent that its windows up to this one are kept.
-    Acknowledge {
-        /// Whom.
-        agent: Incarnation,
-        /// The highest sequence that is kept.
-        sequence: u64,
-    },
-    /// Write a line of the event log.
-    Note(Note),
-    /// The agent is free for another run.
-    Free {
-        /// Who.
-        agent: Incarnation,
-    },
-    /// The run is over; [`Run::outcome`] says how.
-    Finished,
-}
-
-/// How much a line of the event log matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// As planned.
-    Info,
-    /// Not as planned.
-    Warn,
-}
-
-/// A line of the run's event log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// When, in run time; `None` before the start.
-    pub at_run_ns: Option<u64>,
-    /// How much it matters.
-    pub level: Level,
-    /// What happened, in a sentence.
-    pub text: String,
-}
-
 /// One run. See the crate's page for its states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -156,11 +41,15 @@ pub struct Run {
     pub(crate) state: State,
     pub(crate) candidates: Vec<AgentFacts>,
     pub(crate) agents: BTreeMap<Incarnation, AgentShare>,
+    /// What is still to be granted, where iterations are granted.
     pub(crate) ledger: Option<Ledger>,
+    pub(crate) planned: Planned,
 }
 
 impl Run {
     /// A new run at `now_ns` of the coordinator's clock, offered all agents that are idle at this moment.
+    ///
+    /// It counts what the plan has in all. For Poisson arrivals that takes a millisecond for ten million of them.
     #[must_use]
     pub fn new(
         now_ns: u64,
@@ -171,7 +60,11 @@ impl Run {
         agents: Vec<AgentFacts>,
     ) -> (Self, Vec<Action>) {
         let until_ns = now_ns.saturating_add(nanoseconds(plan.agents.wait));
-        let ledger = closed(&plan).requests.map(Ledger::new);
+        let ledger = match &plan.load.model {
+            Model::Closed(ClosedLoad { iterations: Some(Amount::InAll(n)), .. }) => Some(Ledger::new(*n)),
+            Model::Closed(_) | Model::Open(_) => None,
+        };
+        let planned = Planned::of(&plan.load, seed);
         let mut run = Self {
             id,
             plan,
@@ -181,6 +74,7 @@ impl Run {
             candidates: agents,
             agents: BTreeMap::new(),
             ledger,
+            planned,
         };
         let mut actions = Vec::new();
         run.gather(now_ns, &mut actions);
@@ -203,6 +97,7 @@ impl Run {
             Event::StoreFailed { reason } => self.store_failed(now_ns, reason, &mut out),
             Event::Time => self.time(now_ns, &mut out),
         }
+        self.count_due(now_ns);
         out
     }
 
@@ -217,7 +112,8 @@ impl Run {
             State::Gathering { until_ns } => Some(until_ns),
             State::Preparing { until_ns } => Some(until_ns.min(silence(&self.agents))),
             State::Running { start_ns } => {
-                let over = self.duration_ns().map_or(u64::MAX, |duration| start_ns.saturating_add(duration));
+                let over =
+                    self.plan.load.total_ns().map_or(u64::MAX, |duration| start_ns.saturating_add(duration));
                 Some(over.min(silence(&self.agents)))
             }
             State::Draining { until_ns, .. } => {
@@ -258,23 +154,30 @@ impl Run {
         }
     }
 
-    /// The length of the measured part, once the load has stopped.
+    /// The run time at which the load stopped, its warm-up included; `None` until then. It is the planned end, the moment
+    /// of a stop or of the loss of the last agent, or the last completion where a number of iterations was reached.
     #[must_use]
     pub fn end_run_ns(&self) -> Option<u64> {
         match self.state {
-            State::Draining { stop_run_ns, .. } => Some(stop_run_ns),
-            State::Finished { length_ns, .. } => Some(length_ns),
+            State::Draining { stop_run_ns, .. } | State::Finished { stop_run_ns, .. } => Some(stop_run_ns),
             State::Gathering { .. } | State::Preparing { .. } | State::Running { .. } => None,
         }
     }
 
-    /// How long requests were sent and answered: what completions are divided by for a rate. Reaches past
-    /// [`Self::end_run_ns`] where the drain had completions; `None` until the load has stopped.
+    /// The run time until which requests were sent and answered, its warm-up included; `None` until the load has stopped.
+    /// Reaches past [`Self::end_run_ns`] where the drain had completions.
     #[must_use]
     pub fn active_run_ns(&self) -> Option<u64> {
-        let latest_ns = self.agents.values().map(|agent| agent.reported.latest_ns).max().unwrap_or(0);
+        let latest_ns = self.latest_ns();
         let nobody_left = self.stop_reason() == Some(&StopReason::AgentsLost);
         self.end_run_ns().map(|end_ns| if nobody_left { latest_ns } else { latest_ns.max(end_ns) })
+    }
+
+    /// How long the measured part took, from the warm-up's end to [`Self::active_run_ns`], in nanoseconds: what its
+    /// completions are divided by for a rate. `None` until the load has stopped.
+    #[must_use]
+    pub fn measured_ns(&self) -> Option<u64> {
+        self.active_run_ns().map(|active_ns| active_ns.saturating_sub(self.plan.load.warmup_ns()))
     }
 
     /// The agents that take part.
@@ -299,26 +202,26 @@ impl Run {
         live.map(reported).min().unwrap_or_else(|| self.agents.values().map(reported).max().unwrap_or(0))
     }
 
-    pub(crate) fn load(&self) -> &ClosedLoad {
-        closed(&self.plan)
-    }
-
-    pub(crate) fn duration_ns(&self) -> Option<u64> {
-        self.load().duration.map(nanoseconds)
+    /// The run time of the latest completion.
+    pub(crate) fn latest_ns(&self) -> u64 {
+        self.agents.values().map(|agent| agent.reported.latest_ns).max().unwrap_or(0)
     }
 
     pub(crate) fn run_ns(&self, now_ns: u64) -> Option<u64> {
         self.start_ns().map(|start_ns| now_ns.saturating_sub(start_ns))
     }
 
+    /// Why the load has stopped, once it has.
+    pub(crate) fn stop_reason(&self) -> Option<&StopReason> {
+        match &self.state {
+            State::Draining { reason, .. } => Some(reason),
+            State::Finished { outcome, .. } => Some(&outcome.reason),
+            State::Gathering { .. } | State::Preparing { .. } | State::Running { .. } => None,
+        }
+    }
+
     pub(crate) fn note(&self, now_ns: u64, level: Level, text: String, out: &mut Vec<Action>) {
         out.push(Action::Note(Note { at_run_ns: self.run_ns(now_ns), level, text }));
-    }
-}
-
-fn closed(plan: &Plan) -> &ClosedLoad {
-    match &plan.load {
-        Load::Closed(closed) => closed,
     }
 }
 

@@ -26,7 +26,7 @@ pub enum State {
     Draining {
         /// Run time 0.
         start_ns: u64,
-        /// The run time at which the load stopped.
+        /// The run time at which the load stopped, see [`Run::end_run_ns`](crate::Run::end_run_ns).
         stop_run_ns: u64,
         /// When patience ends.
         until_ns: u64,
@@ -37,8 +37,9 @@ pub enum State {
     Finished {
         /// Run time 0; `None` if the run never started.
         start_ns: Option<u64>,
-        /// The length of the measured part: until the stop, or until the last completion of a counted run.
-        length_ns: u64,
+        /// The run time at which the load stopped, see [`Run::end_run_ns`](crate::Run::end_run_ns); 0 if it never
+        /// started.
+        stop_run_ns: u64,
         /// How it ended.
         outcome: Outcome,
     },
@@ -84,7 +85,7 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// An agent was lost on the way.
     pub incomplete: bool,
-    /// What made it invalid or incomplete, in a sentence; empty when all is well.
+    /// What made it invalid or incomplete, one reason after the other; empty when all is well.
     pub sentence: String,
 }
 

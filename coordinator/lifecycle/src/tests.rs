@@ -1,15 +1,20 @@
 //! Tests of the decider: a world of agents without threads or clocks, walked event by event.
 
+mod model;
+mod open;
 mod properties;
+mod shares;
 mod stories;
 mod table;
+mod verdicts;
 
 use std::sync::Arc;
 
-use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
+use volley_plan::link::{Incarnation, Order, RunId, Share, WindowFacts};
+use volley_plan::{Accounts, Verdict};
 use volley_stats::Iterations;
 
-use crate::{Action, AgentFacts, Event, Run, Settings};
+use crate::{Action, AgentFacts, AgentShare, Event, Run, Settings};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const S: u64 = 1_000_000_000;
@@ -44,19 +49,52 @@ pub(crate) fn started(load: &str, agents: &[Incarnation]) -> Run {
 
 /// A window of `n` iterations, each one request that ended ok.
 pub(crate) fn window(agent: Incarnation, sequence: u64, n: u64, last: bool) -> Event {
-    let iterations = Iterations { started: n, finished: n, missed: 0 };
-    let second = u32::try_from(sequence).expect("small");
-    let facts = WindowFacts {
+    Event::Window { agent, facts: window_facts(sequence, n, 0, last) }
+}
+
+/// What a window says of `started` iterations, each one request that ended ok, and of `missed` ones.
+pub(crate) fn window_facts(sequence: u64, started: u64, missed: u64, last: bool) -> WindowFacts {
+    WindowFacts {
         sequence,
-        iterations,
-        started: n,
-        ok: n,
-        watermark_s: second,
+        iterations: Iterations { started, finished: started, missed },
+        started,
+        ok: started,
+        watermark_s: u32::try_from(sequence).expect("small"),
         latest_ns: sequence * S - MS,
         last,
         ..WindowFacts::default()
-    };
-    Event::Window { agent, facts }
+    }
+}
+
+/// An agent of a run.
+pub(crate) fn share_of(run: &Run, agent: Incarnation) -> &AgentShare {
+    run.agents().find(|share| share.facts.incarnation == agent).expect("takes part")
+}
+
+/// Planned, started, missed and unknown iterations.
+pub(crate) fn iterations(run: &Run) -> (Option<u64>, u64, u64, u64) {
+    let Accounts { planned, started, missed, unknown, .. } = run.accounts();
+    (planned, started, missed, unknown)
+}
+
+/// The verdict of a run that is over, and the sentence with it.
+pub(crate) fn verdict(run: &Run) -> (Verdict, &str) {
+    let outcome = run.outcome().expect("finished");
+    (outcome.verdict, outcome.sentence.as_str())
+}
+
+/// Pings of these agents every half second from `from_ns` to `to_ns`; they take every order.
+pub(crate) fn alive(run: &mut Run, agents: &[Incarnation], from_ns: u64, to_ns: u64) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let mut now_ns = from_ns;
+    while now_ns <= to_ns {
+        actions.extend(pass(run, now_ns));
+        for &agent in agents {
+            actions.extend(run.handle(now_ns, ping(agent, 1_000)));
+        }
+        now_ns += 500 * MS;
+    }
+    actions
 }
 
 pub(crate) fn ping(agent: Incarnation, acknowledged: u64) -> Event {
@@ -93,7 +131,10 @@ pub(crate) fn short(actions: &[Action]) -> Vec<String> {
 
 fn order_name(order: &Order) -> String {
     match order {
-        Order::Prepare { share, .. } => format!("prepare {}", share.users),
+        Order::Prepare { share: Share::Users(share), .. } => format!("prepare {}", share.users),
+        Order::Prepare { share: Share::Arrivals(share), .. } => {
+            format!("prepare {}/{}", share.stripes.held().len(), share.stripes.stripes().count())
+        }
         Order::Start { .. } => "start".to_owned(),
         Order::Grant { from, to, last } => format!("grant {from}..{to}{}", if *last { " last" } else { "" }),
         Order::Stop { at_ns, drain_ns } => format!("stop {}+{}", at_ns / MS, drain_ns / MS),

@@ -1,6 +1,8 @@
 //! Who may ask: the address that the request names must be a loopback one, since a page from elsewhere can make its own
 //! name lead here (DNS rebinding); and what changes something must come from our own pages or from no page at all.
 
+use std::time::Duration;
+
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
@@ -17,8 +19,12 @@ const HEADERS: [(HeaderName, &str); 3] = [
     (header::REFERRER_POLICY, "same-origin"),
 ];
 
+/// What changes something has a body, which must have come within this time, with what it causes done.
+const CHANGE_WITHIN: Duration = Duration::from_secs(30);
+
 pub(super) async fn guard(request: Request, next: Next) -> Response {
     let mut response = match check(request.method(), request.uri(), request.headers()) {
+        Ok(()) if changes(request.method()) => in_time(next.run(request)).await,
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
@@ -30,6 +36,18 @@ pub(super) async fn guard(request: Request, next: Next) -> Response {
     response
 }
 
+async fn in_time(response: impl Future<Output = Response>) -> Response {
+    let late = |_| {
+        let detail = format!("the request took longer than {} s", CHANGE_WITHIN.as_secs());
+        Problem::new(408, "Too slow", detail).into_response()
+    };
+    tokio::time::timeout(CHANGE_WITHIN, response).await.unwrap_or_else(late)
+}
+
+fn changes(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
 /// Lets a request through, or says why not.
 fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let refused = |detail: &str| Problem::new(403, "Refused", detail);
@@ -39,8 +57,7 @@ fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem>
     if !is_loopback(host) {
         return Err(refused("the Host header must name a loopback address, such as localhost or 127.0.0.1"));
     }
-    let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
-    if changes && headers.contains_key(header::ORIGIN) {
+    if changes(method) && headers.contains_key(header::ORIGIN) {
         let origin = text(headers, header::ORIGIN).unwrap_or_default();
         let is_ours = origin.strip_prefix("http://").is_some_and(|from| from.eq_ignore_ascii_case(host));
         if !is_ours {

@@ -26,8 +26,6 @@ struct AgentDocument {
     state: &'static str,
     /// The run that it takes part in.
     run: Option<RunId>,
-    /// Its clock minus the coordinator's.
-    offset_ms: Option<f64>,
     /// The best of its latest round trips.
     round_trip_ms: Option<f64>,
     last_seen_s: f64,
@@ -36,7 +34,6 @@ struct AgentDocument {
 impl From<AgentView> for AgentDocument {
     fn from(view: AgentView) -> Self {
         Self {
-            offset_ms: view.offset_ms(),
             round_trip_ms: view.round_trip_ms(),
             last_seen_s: view.heard_ago_s(),
             name: view.facts.name,

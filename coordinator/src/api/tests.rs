@@ -40,7 +40,7 @@ async fn a_run_is_started_waited_for_listed_and_shown() {
     let shown = json(server.get(&locations[0]).await).await;
     assert_eq!(
         (&shown["volley"], &shown["note"], &shown["whole"]["ok"]),
-        (&1.into(), &"why not".into(), &100.into())
+        (&2.into(), &"why not".into(), &100.into())
     );
     assert_eq!(shown["sentence"], "Finished: 100 of 100 requests sent, 0 failed, p99 1.00 ms.");
     assert!(shown["started_at"].as_str().unwrap().ends_with('Z'));
@@ -49,6 +49,27 @@ async fn a_run_is_started_waited_for_listed_and_shown() {
     assert_eq!(names, ["second", "first"]);
     let agents = json(server.get("/api/v1/agents").await).await;
     assert_eq!((&agents["agents"][0]["name"], &agents["agents"][0]["state"]), (&"a".into(), &"idle".into()));
+    server.end().await;
+}
+
+#[tokio::test]
+async fn how_agents_were_is_told_by_second() {
+    let server = Server::with_agent().await;
+    let path = server.run("rate: 10/s\nduration: 2s\nwarmup: 1s").await;
+    let shown = json(server.get(&format!("{path}?wait=60s")).await).await;
+    assert_eq!((&shown["over"], &shown["agents"][0]["health"]["seconds"]), (&true.into(), &2.into()));
+    let health = json(server.get(&format!("{path}/health")).await).await;
+    let agent = &health["agents"][0];
+    assert_eq!((&agent["name"], &agent["second"]), (&"a".into(), &serde_json::json!([0, 1, 2])));
+    assert_eq!(agent["incarnation"], shown["agents"][0]["incarnation"]);
+    assert_eq!(agent["lag_max_ns"], serde_json::json!([1_000_000, 1_000_000, 1_000_000]));
+    assert_eq!((&health["next_from"], &health["run"]), (&Value::Null, &shown["id"]));
+    let later = json(server.get(&format!("{path}/health?from=2")).await).await;
+    assert_eq!(later["agents"][0]["second"], serde_json::json!([2]));
+    let none = json(server.get(&format!("{path}/health?from=3")).await).await;
+    assert_eq!(none["agents"], serde_json::json!([]));
+    check_problem(server.get("/api/v1/runs/nobody/health").await, 404, "nobody").await;
+    check_problem(server.get(&format!("{path}/health?from=-1")).await, 400, "from").await;
     server.end().await;
 }
 

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use volley_lifecycle::{AgentShare, AgentState, Run, StopReason};
+use volley_lifecycle::{AgentShare, Run, StopReason};
 use volley_plan::link::Incarnation;
-use volley_plan::{Accounts, ClosedLoad, Load, Plan};
-use volley_stats::{Count, Counters, DecodeError, ErrorKind, Histogram, SECOND_NS, Series, TotalRow};
-use volley_web::stream::{ErrorCount, Percentiles, Recent, StatusCount, StepTotals};
+use volley_plan::{Model, Plan};
+use volley_stats::{Counters, DecodeError, ErrorKind, Series};
+use volley_web::stream::Recent;
 
+use super::agents::{agent_document, health_notes};
 use super::sentence::sentence;
-use super::{AgentDocument, Late, Progress, Whole};
+use super::totals::{errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole};
+use super::{Late, Progress};
 use crate::fleet::AgentView;
 
 /// The span of the short-term figures, in seconds.
@@ -27,24 +29,49 @@ pub(crate) struct Facts<'a> {
     pub(crate) late: Late,
     /// The agents as the fleet knows them.
     pub(crate) agents: &'a BTreeMap<Incarnation, AgentView>,
+    /// How far the agents' clocks were off when the run began.
+    pub(crate) offsets: &'a BTreeMap<Incarnation, i128>,
     /// The coordinator's clock.
     pub(crate) now_ns: u64,
+}
+
+/// How long a run has gone on, or was, in seconds.
+struct Times {
+    run_s: f64,
+    warmup_s: f64,
+    /// Of the measured part.
+    elapsed_s: f64,
+    /// What rates are over.
+    rate_s: f64,
+}
+
+impl Times {
+    fn of(run: &Run, now_ns: u64) -> Self {
+        let (run_s, warmup_s) = (run_s(run, now_ns), ns_to_s(run.plan().load.warmup_ns()));
+        let elapsed_s = (run_s - warmup_s).max(0.0);
+        // So that a rate isn't read too low because its latest part is still on the way.
+        let reported_s = match f64::from(run.watermark_s()) - warmup_s {
+            reported_s if reported_s > 0.0 => reported_s.min(elapsed_s),
+            _ => elapsed_s,
+        };
+        let rate_s = run.measured_ns().map_or(reported_s, ns_to_s);
+        Self { run_s, warmup_s, elapsed_s, rate_s }
+    }
 }
 
 /// Everything that changes while a run goes on.
 pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
     let Facts { run, series, .. } = *facts;
-    let total = series.whole();
-    let load = closed(run.plan());
+    let (plan, accounts, total) = (run.plan(), run.accounts(), series.whole());
     let outcome = run.outcome();
     let over = outcome.is_some();
-    let elapsed_s = elapsed_s(run, facts.now_ns);
+    let times = Times::of(run, facts.now_ns);
     let mut account_faults = if over { account_faults(run, &total.counters) } else { Vec::new() };
-    let last5 = recent(facts, elapsed_s).unwrap_or_else(|error| {
+    let last5 = recent(facts, &times).unwrap_or_else(|error| {
         account_faults.push(format!("the latest seconds cannot be read: {error}"));
         Recent::default()
     });
-    let rate_s = run.active_run_ns().map_or_else(|| reported_s(run, elapsed_s), ns_to_s);
+    let healths = run.agents().map(|agent| (agent.facts.name.as_str(), &agent.reported.health));
     let mut progress = Progress {
         state: run.state().name().to_owned(),
         over,
@@ -52,16 +79,22 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         stop_reason: outcome.map(|outcome| reason_name(&outcome.reason).to_owned()),
         incomplete: outcome.map_or_else(|| run.agents().any(AgentShare::was_lost), |o| o.incomplete),
         sentence: String::new(),
-        elapsed_s,
-        planned_s: load.duration.map(|duration| duration.as_secs_f64()),
-        planned_requests: load.requests,
-        whole: whole(&run.accounts(), &total, rate_s),
+        elapsed_s: times.elapsed_s,
+        planned_s: planned_s(plan),
+        run_s: times.run_s,
+        warmup_s: times.warmup_s,
+        stop_s: run.end_run_ns().map(ns_to_s),
+        planned_requests: planned_iterations(plan).or(accounts.planned),
+        whole: whole(&accounts, &total, times.rate_s),
+        warmup: (times.warmup_s > 0.0).then(|| warmup(series)),
+        phases: phases(&total),
         last5,
-        steps: steps(run.plan(), series, rate_s),
+        steps: steps(plan, series, times.rate_s),
         errors: errors(&total.counters, facts.seen),
         statuses: statuses(&total.counters),
         agents: run.agents().map(|agent| agent_document(facts, agent)).collect(),
-        accounts: run.accounts(),
+        health_notes: health_notes(healths, accounts.shortage_in_words()),
+        accounts,
         account_faults,
         delivered_late: facts.late,
     };
@@ -69,9 +102,17 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
     progress
 }
 
-pub(super) fn closed(plan: &Plan) -> &ClosedLoad {
-    match &plan.load {
-        Load::Closed(closed) => closed,
+/// The planned length of the measured part. Where the open model ends by a number, that is what is planned.
+pub(super) fn planned_s(plan: &Plan) -> Option<f64> {
+    let by_number = matches!(&plan.load.model, Model::Open(open) if open.iterations.is_some());
+    plan.load.measured_ns().filter(|_| !by_number).map(ns_to_s)
+}
+
+/// The number of iterations that a plan names.
+pub(super) fn planned_iterations(plan: &Plan) -> Option<u64> {
+    match &plan.load.model {
+        Model::Closed(closed) => closed.planned(),
+        Model::Open(open) => open.iterations,
     }
 }
 
@@ -86,79 +127,15 @@ fn reason_name(reason: &StopReason) -> &'static str {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for people and charts; run times stay far below 2^52 ns")]
-fn ns_to_s(ns: u64) -> f64 {
-    ns as f64 / SECOND_NS as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people and charts; latencies stay far below 2^52 ns")]
-fn ns_to_ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
-
-/// The length of the measured part, so far or in all.
-pub(crate) fn elapsed_s(run: &Run, now_ns: u64) -> f64 {
+/// Run time so far, or at the end of the load, in seconds.
+pub(crate) fn run_s(run: &Run, now_ns: u64) -> f64 {
     let so_far = || run.start_ns().map_or(0, |start_ns| now_ns.saturating_sub(start_ns));
     ns_to_s(run.end_run_ns().unwrap_or_else(so_far))
 }
 
-/// The seconds that all live agents have reported, so that a rate isn't read too low because its latest part is still
-/// on the way.
-fn reported_s(run: &Run, elapsed_s: f64) -> f64 {
-    match run.watermark_s() {
-        0 => elapsed_s,
-        seconds => f64::from(seconds).min(elapsed_s),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a ratio for people; counts stay far below 2^52")]
-pub(super) fn per_second(count: u64, seconds: f64) -> f64 {
-    let rate = count as f64 / seconds;
-    if rate.is_finite() { rate } else { 0.0 }
-}
-
-/// The one list of percentiles, in milliseconds.
-pub(crate) fn latency_ms<C: Count>(histogram: &Histogram<C>) -> Percentiles {
-    let at = |percent| histogram.percentile_ns(percent).map(ns_to_ms);
-    Percentiles {
-        p50: at(50.0),
-        p90: at(90.0),
-        p95: at(95.0),
-        p99: at(99.0),
-        p99_9: at(99.9),
-        max: histogram.max_ns().map(ns_to_ms),
-    }
-}
-
-/// The totals of requests. `rate_s` are the seconds that their rate is over.
-pub(super) fn whole(accounts: &Accounts, total: &TotalRow, rate_s: f64) -> Whole {
-    let counters = &total.counters;
-    Whole {
-        started: counters.started,
-        ok: counters.ok,
-        failed: counters.failed,
-        cancelled: counters.cancelled,
-        missed: accounts.missed,
-        unknown: accounts.unknown,
-        unresolved: accounts.unresolved,
-        never_sent: counters.never_sent,
-        resent: counters.resent,
-        rate: per_second(counters.ok, rate_s),
-        error_rate: counters.error_rate(),
-        bytes_sent: counters.bytes_sent,
-        bytes_received: counters.bytes_received,
-        body_bytes: counters.body_bytes,
-        connections_opened: counters.connections_opened,
-        latency_ms: latency_ms(&total.latency),
-        latency_min_ms: total.latency.min_ns().map(ns_to_ms),
-        latency_mean_ms: total.latency.mean_ns().map(|ns| ns / 1e6),
-        failed_latency_ms: latency_ms(&total.failed_latency),
-    }
-}
-
 /// The seconds of the short-term figures, (from, to): the latest complete ones, or the last ones of a run that is over.
-fn recent_span(run: &Run, series: &Series, elapsed_s: f64) -> (u32, u32) {
-    let begun = whole_seconds_up(elapsed_s);
+fn recent_span(run: &Run, series: &Series, run_s: f64) -> (u32, u32) {
+    let begun = whole_seconds_up(run_s);
     let to_s = if run.outcome().is_some() { series.end_s().min(begun) } else { run.watermark_s().min(begun) };
     (to_s.saturating_sub(RECENT_S), to_s)
 }
@@ -172,95 +149,16 @@ fn whole_seconds_up(seconds: f64) -> u32 {
     seconds.ceil() as u32
 }
 
-fn recent(facts: &Facts<'_>, elapsed_s: f64) -> Result<Recent, DecodeError> {
-    let (from_s, to_s) = recent_span(facts.run, facts.series, elapsed_s);
+fn recent(facts: &Facts<'_>, times: &Times) -> Result<Recent, DecodeError> {
+    let (from_s, to_s) = recent_span(facts.run, facts.series, times.run_s);
     let row = facts.series.span(from_s, to_s)?;
-    // The last second of a run that is over may be a part of one.
-    let length_s = f64::from(to_s).min(elapsed_s) - f64::from(from_s);
+    // The last second of a run that is over may be a part of one, and the first one may begin in the warm-up.
+    let length_s = f64::from(to_s).min(times.run_s) - f64::from(from_s).max(times.warmup_s);
     Ok(Recent {
-        rate: per_second(row.counters.ok, length_s),
+        rate: per_second(row.counters.ok, length_s.max(0.0)),
         error_rate: row.counters.error_rate(),
         latency_ms: latency_ms(&row.latency),
     })
-}
-
-/// The totals by step, in the plan's order.
-pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals> {
-    let totals: BTreeMap<_, _> = series.totals().collect();
-    let names = plan.scenarios.iter().flat_map(|scenario| &scenario.steps).map(|step| &step.name);
-    (0..)
-        .zip(names)
-        .map(|(id, name)| {
-            let nothing = TotalRow::default();
-            let row = totals.get(&id).copied().unwrap_or(&nothing);
-            StepTotals {
-                name: name.clone(),
-                started: row.counters.started,
-                ok: row.counters.ok,
-                failed: row.counters.failed,
-                rate: per_second(row.counters.ok, rate_s),
-                latency_ms: latency_ms(&row.latency),
-            }
-        })
-        .collect()
-}
-
-/// Failed requests by kind, with the first and last second of each.
-pub(super) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<ErrorCount> {
-    let mut errors: Vec<ErrorCount> = counters
-        .errors
-        .iter()
-        .map(|(kind, count)| {
-            let (first_s, last_s) = seen.get(&kind).copied().unwrap_or_default();
-            ErrorCount {
-                kind: kind.name().to_owned(),
-                phase: kind.phase().name().to_owned(),
-                count,
-                first_s: first_s.into(),
-                last_s: last_s.into(),
-            }
-        })
-        .collect();
-    errors.sort_by_key(|error| std::cmp::Reverse(error.count));
-    errors
-}
-
-/// Final answers by status.
-pub(super) fn statuses(counters: &Counters) -> Vec<StatusCount> {
-    counters.statuses.sorted().into_iter().map(|(status, count)| StatusCount { status, count }).collect()
-}
-
-fn agent_document(facts: &Facts<'_>, agent: &AgentShare) -> AgentDocument {
-    let view = facts.agents.get(&agent.facts.incarnation);
-    let start_ns = facts.run.start_ns();
-    let lost_at_s = match agent.state {
-        AgentState::Lost { at_ns, .. } => start_ns.map(|start_ns| ns_to_s(at_ns.saturating_sub(start_ns))),
-        _ => None,
-    };
-    // What it came back and delivered is not unknown any more; without grants nobody can say how much it is.
-    let unknown = match agent.state {
-        AgentState::Lost { delivered: false, .. } if agent.granted > 0 => agent.unreported(),
-        _ => 0,
-    };
-    let over = facts.run.outcome().is_some();
-    let view = view.filter(|_| !over);
-    let heard_ago_ns = facts.now_ns.saturating_sub(agent.heard_ns);
-    AgentDocument {
-        incarnation: agent.facts.incarnation,
-        name: agent.facts.name.clone(),
-        version: agent.facts.version.clone(),
-        workers: agent.facts.workers,
-        state: agent.state.name().to_owned(),
-        users: agent.share.users,
-        granted: agent.granted,
-        started: agent.reported.started,
-        completed: agent.reported.ok.saturating_add(agent.reported.failed),
-        unknown,
-        lost_at_s,
-        offset_ms: view.and_then(AgentView::offset_ms),
-        round_trip_ms: view.and_then(AgentView::round_trip_ms),
-        last_seen_s: (!over).then(|| ns_to_s(heard_ago_ns)),
-    }
 }
 
 /// What must add up and doesn't.

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use volley_plan::health::HealthSum;
 use volley_plan::link::Incarnation;
-use volley_plan::{Accounts, Verdict};
-use volley_stats::{ErrorKind, Iterations, Series, TotalRow};
+use volley_plan::{Accounts, Amount, ClosedLoad, Load, Model, OpenLoad, Plan, Verdict};
+use volley_stats::{ErrorKind, Iterations, SECOND_NS, Series, TotalRow};
 use volley_web::stream::{LogLine, Recent};
 
-use super::build::{closed as closed_load, errors, latency_ms, per_second, statuses, steps, whole};
+use super::agents::health_notes;
+use super::build::{planned_iterations, planned_s};
+use super::totals::{errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole};
 use super::{AgentDocument, RunDocument};
 
 /// What the page of such a run opens with.
@@ -16,6 +19,10 @@ pub(crate) const SENTENCE: &str =
 
 /// What is left of a run.
 pub(crate) struct Remains<'a> {
+    /// Its plan, where it can be read.
+    pub(crate) plan: Option<&'a Plan>,
+    /// The seed of everything random in it.
+    pub(crate) seed: u64,
     /// The merged results.
     pub(crate) series: &'a Series,
     /// First and last second of each error kind.
@@ -26,53 +33,88 @@ pub(crate) struct Remains<'a> {
     pub(crate) agents: &'a BTreeMap<Incarnation, AgentRemains>,
 }
 
-/// What is left of one agent's part.
+/// What is left of one agent's part; counts are of the measured part.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AgentRemains {
-    /// Iterations that it had leave for.
+    /// Iterations that it was granted.
     pub(crate) granted: u64,
+    /// Users of the closed model that were its.
+    pub(crate) users: u32,
     /// Iterations that it reported as started.
     pub(crate) iterations: u64,
     /// Requests that it reported as started.
     pub(crate) started: u64,
     /// Requests that it reported as ended, ok or failed.
     pub(crate) completed: u64,
+    /// How it was.
+    pub(crate) health: HealthSum,
+}
+
+impl AgentRemains {
+    /// Iterations that it had leave for.
+    fn permitted(&self, plan: Option<&Plan>) -> u64 {
+        let per_user = plan.map_or(0, |plan| match &plan.load.model {
+            Model::Closed(ClosedLoad { iterations: Some(Amount::PerUser(n)), .. }) => *n,
+            Model::Closed(_) | Model::Open(_) => 0,
+        });
+        self.granted.max(per_user.saturating_mul(self.users.into()))
+    }
+
+    /// What of it was not reported; `None` where nothing says how much that was.
+    fn unknown(&self, plan: Option<&Plan>) -> Option<u64> {
+        let is_open = plan.is_some_and(|plan| matches!(plan.load.model, Model::Open(_)));
+        (!is_open).then(|| self.permitted(plan).saturating_sub(self.iterations))
+    }
+}
+
+/// How far the results of a run reach, in run time.
+struct Times {
+    warmup_s: f64,
+    run_s: f64,
+    elapsed_s: f64,
+}
+
+impl Times {
+    fn of(remains: &Remains<'_>) -> Self {
+        let load = remains.plan.map(|plan| &plan.load);
+        let total_s = load.and_then(Load::total_ns).map_or(f64::MAX, ns_to_s);
+        let warmup_s = load.map_or(0.0, |load| ns_to_s(load.warmup_ns()));
+        let run_s = f64::from(remains.series.end_s()).min(total_s);
+        Self { warmup_s, run_s, elapsed_s: (run_s - warmup_s).max(0.0) }
+    }
 }
 
 /// Closes a document. It is the one that was stored last, so it may be some seconds behind the results.
 pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocument {
-    let plan = volley_plan::parse(&document.plan).ok();
-    let load = plan.as_ref().map(closed_load);
-    let (series, total) = (remains.series, remains.series.whole());
-    let planned_s = load.and_then(|load| load.duration).map(|duration| duration.as_secs_f64());
-    let planned_requests = load.and_then(|load| load.requests);
-    let elapsed_s = f64::from(series.end_s()).min(planned_s.unwrap_or(f64::MAX));
+    let Remains { plan, series, .. } = *remains;
+    let (times, total) = (Times::of(remains), series.whole());
     let old = document.progress;
-    let accounts = accounts(planned_requests, &old.accounts, remains, &total);
-    let (from_s, to_s, recent) = &remains.recent;
-    let recent = Recent {
-        rate: per_second(recent.counters.completed(), f64::from(*to_s) - f64::from(*from_s)),
-        error_rate: recent.counters.error_rate(),
-        latency_ms: latency_ms(&recent.latency),
-    };
-    let agents = old.agents.into_iter().map(|agent| closed_agent(agent, remains)).collect();
+    let accounts = accounts(&old.accounts, remains, &total);
+    let agents: Vec<_> = old.agents.into_iter().map(|agent| closed_agent(agent, remains)).collect();
+    let healths = agents.iter().map(|agent| (agent.name.as_str(), &agent.health));
     let mut log = document.log;
     let text = "The coordinator stopped.".to_owned();
-    log.push(LogLine { at_s: elapsed_s, text, level: "warn".to_owned() });
+    log.push(LogLine { at_s: times.run_s, text, level: "warn".to_owned() });
     let progress = super::Progress {
         state: "finished".to_owned(),
         over: true,
         verdict: Some(Verdict::Invalid),
         stop_reason: Some("coordinator_stopped".to_owned()),
         sentence: SENTENCE.to_owned(),
-        elapsed_s,
-        planned_s,
-        planned_requests,
-        whole: whole(&accounts, &total, elapsed_s),
-        last5: recent,
-        steps: plan.map(|plan| steps(&plan, series, elapsed_s)).unwrap_or(old.steps),
+        elapsed_s: times.elapsed_s,
+        planned_s: plan.and_then(planned_s),
+        run_s: times.run_s,
+        warmup_s: times.warmup_s,
+        stop_s: None,
+        planned_requests: plan.and_then(planned_iterations).or(old.planned_requests),
+        whole: whole(&accounts, &total, times.elapsed_s),
+        warmup: (times.warmup_s > 0.0).then(|| warmup(series)),
+        phases: phases(&total),
+        last5: recent(&remains.recent),
+        steps: plan.map(|plan| steps(plan, series, times.elapsed_s)).unwrap_or(old.steps),
         errors: errors(&total.counters, remains.seen),
         statuses: statuses(&total.counters),
+        health_notes: health_notes(healths, accounts.shortage_in_words()),
         agents,
         accounts,
         account_faults: [accounts.fault(), total.counters.fault()].into_iter().flatten().collect(),
@@ -82,27 +124,57 @@ pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocumen
     RunDocument { progress, log, ..document }
 }
 
+fn recent((from_s, to_s, row): &(u32, u32, TotalRow)) -> Recent {
+    Recent {
+        rate: per_second(row.counters.completed(), f64::from(*to_s) - f64::from(*from_s)),
+        error_rate: row.counters.error_rate(),
+        latency_ms: latency_ms(&row.latency),
+    }
+}
+
 /// What agents had leave for and didn't report until then is unknown: they may have sent it.
-fn accounts(planned: Option<u64>, old: &Accounts, remains: &Remains<'_>, total: &TotalRow) -> Accounts {
-    let Iterations { started, missed, .. } = remains.series.iterations();
-    let unknown = remains.agents.values().map(|agent| agent.granted.saturating_sub(agent.iterations)).sum();
+fn accounts(old: &Accounts, remains: &Remains<'_>, total: &TotalRow) -> Accounts {
     let counters = &total.counters;
     let ended = counters.ok.saturating_add(counters.failed).saturating_add(counters.cancelled);
-    let missed = planned.map_or(missed, |planned| planned.saturating_sub(started).saturating_sub(unknown));
-    Accounts {
-        planned,
-        started,
-        missed,
-        unknown,
-        // Without grants nothing says how much was sent that nobody reported.
-        unknown_is_open: planned.is_none() && (old.unknown_is_open || !remains.agents.is_empty()),
+    let requests = Accounts {
         requests_started: counters.started,
         ok: counters.ok,
         failed: counters.failed,
         cancelled: counters.cancelled,
         unresolved: counters.started.saturating_sub(ended),
+        without_port: counters.errors.get(ErrorKind::LocalPorts),
+        without_descriptor: counters.errors.get(ErrorKind::Descriptors),
         ..*old
+    };
+    let started = remains.series.iterations().started;
+    match remains.plan.map(|plan| &plan.load.model) {
+        Some(Model::Open(open)) => Accounts { started, ..of_arrivals(requests, open, remains) },
+        Some(Model::Closed(closed)) => of_users(requests, closed.planned(), remains),
+        None => of_users(requests, None, remains),
     }
+}
+
+fn of_users(requests: Accounts, planned: Option<u64>, remains: &Remains<'_>) -> Accounts {
+    let Iterations { started, missed, .. } = remains.series.iterations();
+    let unknown = remains.agents.values().filter_map(|agent| agent.unknown(remains.plan)).sum();
+    let missed = planned.map_or(missed, |planned| planned.saturating_sub(started).saturating_sub(unknown));
+    // Without grants nothing says how much was sent that nobody reported.
+    let unknown_is_open = planned.is_none() && (requests.unknown_is_open || !remains.agents.is_empty());
+    Accounts { planned, started, missed, unknown, unknown_is_open, ..requests }
+}
+
+/// The open model: what was due until the results end and isn't in them is unknown; and beside, what agents had leave
+/// for after that, which nobody can say.
+fn of_arrivals(requests: Accounts, open: &OpenLoad, remains: &Remains<'_>) -> Accounts {
+    let Iterations { started, missed, .. } = remains.series.iterations();
+    let until_ns = (u64::from(remains.series.end_s()) * SECOND_NS).min(open.shape.total_ns());
+    let due = open.schedule(remains.seed).map(|schedule| open.measured(&schedule, until_ns));
+    let due = due.map_or(0, |numbers| numbers.end.saturating_sub(numbers.start));
+    // An agent whose clock is a little ahead may have reported the first ones of the next second.
+    let planned = due.max(started.saturating_add(missed));
+    let unknown = planned - started.saturating_add(missed).min(planned);
+    let unknown_is_open = !remains.agents.is_empty();
+    Accounts { planned: Some(planned), missed, unknown, unknown_is_open, ..requests }
 }
 
 fn closed_agent(agent: AgentDocument, remains: &Remains<'_>) -> AgentDocument {
@@ -110,11 +182,13 @@ fn closed_agent(agent: AgentDocument, remains: &Remains<'_>) -> AgentDocument {
     let was_live = matches!(agent.state.as_str(), "preparing" | "ready" | "running");
     AgentDocument {
         state: if was_live { "lost".to_owned() } else { agent.state },
-        granted: left.granted,
+        granted: left.permitted(remains.plan),
         started: left.started,
         completed: left.completed,
-        unknown: left.granted.saturating_sub(left.iterations),
+        unknown: left.unknown(remains.plan),
         last_seen_s: None,
+        drift_ms: None,
+        health: left.health,
         ..agent
     }
 }
@@ -134,61 +208,86 @@ mod tests {
             version: "1".to_owned(),
             workers: 1,
             state: state.to_owned(),
+            share: String::new(),
             users: 1,
             granted: 0,
             started: 0,
             completed: 0,
-            unknown: 0,
+            unknown: Some(0),
             lost_at_s: None,
-            offset_ms: Some(0.5),
+            drift_ms: Some(0.5),
             round_trip_ms: None,
             last_seen_s: Some(0.1),
+            health: HealthSum::default(),
         };
         document.progress.agents = vec![agent(1, "running"), agent(2, "done")];
         document
     }
 
-    /// Closes a run of which 30 requests in three seconds are left, and of agent 1 a grant of 40.
-    fn check(plan: &str, expected: [Option<u64>; 3]) -> RunDocument {
+    /// Closes a run of which 10 requests in each of the seconds after the warm-up are left, three in all; and of agent 1 a
+    /// grant of 40, and some health. Expected are planned, unknown and missed.
+    fn check(plan: &str, granted: u64, expected: (Option<u64>, u64, u64, bool)) -> RunDocument {
+        let parsed = volley_plan::parse(plan).ok();
+        let warmup_s = parsed.as_ref().map_or(0, |plan| plan.load.warmup_ns() / SECOND_NS) as u32;
         let mut series = Series::default();
-        (0..3).for_each(|second| series.add(&suite::window(second, 10)).unwrap());
-        let left = AgentRemains { granted: 40, iterations: 30, started: 30, completed: 30 };
+        (warmup_s..warmup_s + 3).for_each(|second| series.add(&suite::window(second, 10)).unwrap());
+        (0..warmup_s).for_each(|second| series.add(&suite::warmup_window(second, 7)).unwrap());
+        let health = HealthSum { seconds: 3, late_seconds: 3, ..HealthSum::default() };
+        let left = AgentRemains { granted, users: 8, iterations: 30, started: 30, completed: 30, health };
         let closed = closed(
             document(plan),
             &Remains {
+                plan: parsed.as_ref(),
+                seed: 0,
                 series: &series,
                 seen: &BTreeMap::new(),
-                recent: (0, 3, series.whole()),
+                recent: (warmup_s, warmup_s + 3, series.whole()),
                 agents: &BTreeMap::from([(Incarnation(1), left)]),
             },
         );
-        let accounts = closed.progress.accounts;
-        assert_eq!([accounts.planned, Some(accounts.unknown), Some(accounts.missed)], expected);
-        assert_eq!(
-            (closed.progress.account_faults.len(), accounts.unknown_is_open),
-            (0, expected[0].is_none())
-        );
-        assert_eq!((closed.progress.over, closed.progress.verdict), (true, Some(Verdict::Invalid)));
-        assert_eq!((closed.progress.sentence.as_str(), closed.progress.whole.ok), (SENTENCE, 30));
-        assert_eq!((closed.progress.whole.rate, closed.progress.last5.rate), (10.0, 10.0));
+        let progress = &closed.progress;
+        let Accounts { planned, unknown, missed, unknown_is_open, .. } = progress.accounts;
+        assert_eq!((planned, unknown, missed, unknown_is_open), expected, "{plan}");
+        assert_eq!(progress.whole.unknown, (!unknown_is_open).then_some(unknown));
+        assert_eq!((progress.account_faults.len(), progress.whole.ok, progress.elapsed_s), (0, 30, 3.0));
+        assert_eq!((progress.over, progress.verdict), (true, Some(Verdict::Invalid)));
+        assert_eq!((progress.sentence.as_str(), progress.whole.rate), (SENTENCE, 10.0));
+        assert_eq!((progress.last5.rate, progress.health_notes.len()), (10.0, 1));
         closed
     }
 
     #[test]
     fn what_was_granted_and_not_reported_is_unknown() {
         let plan = "target: http://127.0.0.1:1/\nusers: 1\nrequests: 100";
-        let document = check(plan, [Some(100), Some(10), Some(60)]);
+        let document = check(plan, 40, (Some(100), 10, 60, false));
         let said: Vec<_> =
             document.progress.agents.iter().map(|a| (a.state.as_str(), a.started, a.unknown)).collect();
-        assert_eq!(said, [("lost", 30, 10), ("done", 0, 0)]);
+        assert_eq!(said, [("lost", 30, Some(10)), ("done", 0, Some(0))]);
         assert_eq!(document.log.last().map(|line| line.at_s), Some(3.0));
+        // Eight of ten users were its, with four each to do.
+        let plan = "target: http://127.0.0.1:1/\nusers: 10\niterations_per_user: 4";
+        check(plan, 0, (Some(40), 2, 8, false));
     }
 
     #[test]
     fn a_timed_run_plans_no_number_and_an_unreadable_plan_is_no_end() {
         let timed = "target: http://127.0.0.1:1/\nusers: 1\nduration: 60s";
-        let document = check(timed, [None, Some(10), Some(0)]);
-        assert_eq!((document.progress.planned_s, document.progress.elapsed_s), (Some(60.0), 3.0));
-        check("{", [None, Some(10), Some(0)]);
+        let document = check(timed, 40, (None, 10, 0, true));
+        assert_eq!(document.progress.planned_s, Some(60.0));
+        check("{", 40, (None, 10, 0, true));
+    }
+
+    #[test]
+    fn the_measured_part_of_the_open_model_is_told() {
+        let plan = "target: http://127.0.0.1:1/\nrate: 12/s\nduration: 60s\nwarmup: 5s";
+        let document = check(plan, 0, (Some(36), 6, 0, true));
+        let progress = document.progress;
+        assert_eq!((progress.run_s, progress.warmup_s, progress.planned_s), (8.0, 5.0, Some(60.0)));
+        let warmup = progress.warmup.unwrap();
+        assert_eq!((warmup.started, warmup.ok), (35, 35));
+        assert_eq!(progress.agents[0].unknown, None, "nobody can say what it sent after its last report");
+        // Results may reach into a second of which more was due than was sent.
+        let plan = "target: http://127.0.0.1:1/\nrate: 5/s\nduration: 60s";
+        check(plan, 0, (Some(30), 0, 0, true));
     }
 }

@@ -1,8 +1,8 @@
 //! The sentence that a run's page opens with: what happened, with its numbers.
 
 use volley_lifecycle::{Run, StopReason};
-use volley_plan::Verdict;
 use volley_plan::words::{count, counted};
+use volley_plan::{Model, Verdict};
 use volley_stats::ErrorKind;
 
 use super::Progress;
@@ -17,22 +17,41 @@ pub(super) fn sentence(progress: &Progress, run: &Run) -> String {
     match progress.state.as_str() {
         "gathering" => format!("Waiting for {}.", counted(wanted, "agent")),
         "preparing" => format!("Preparing {}.", counted(progress.agents.len() as u64, "agent")),
-        "running" if progress.elapsed_s <= 0.0 => "About to start.".to_owned(),
-        "running" => format!("Running: {}, {}.", amount_so_far(progress), request_rate(progress.last5.rate)),
+        "running" if progress.run_s <= 0.0 => "About to start.".to_owned(),
+        "running" if progress.run_s < progress.warmup_s => {
+            format!("Warming up: {} of {}.", seconds(progress.run_s), seconds(progress.warmup_s))
+        }
+        "running" => {
+            format!("Running: {}, {}.", amount_so_far(progress, run), request_rate(progress.last5.rate))
+        }
         "draining" => format!("Draining: {}.", draining(progress)),
         _ => finished(progress, run),
     }
 }
 
-fn amount_so_far(progress: &Progress) -> String {
+fn amount_so_far(progress: &Progress, run: &Run) -> String {
     let time = progress
         .planned_s
         .map(|planned| format!("{} of {}", seconds(progress.elapsed_s.min(planned)), seconds(planned)));
-    let requests = progress
-        .planned_requests
-        .map(|planned| format!("{} of {} requests sent", count(progress.whole.started), count(planned)));
-    let amounts: Vec<_> = time.into_iter().chain(requests).collect();
+    let iterations = progress.planned_requests.map(|planned| started_of(progress, run, planned, ""));
+    let missed = missed(progress);
+    let amounts: Vec<_> = time.into_iter().chain(iterations).chain(missed).collect();
     amounts.join(", ")
+}
+
+/// How many iterations of the planned ones were started: `958 of 1,000 requests sent`.
+fn started_of(progress: &Progress, run: &Run, planned: u64, were: &str) -> String {
+    let (noun, verb) = match run.plan().iterations_noun() {
+        "request" => ("requests", "sent"),
+        _ => ("iterations", "started"),
+    };
+    let planned_word = if were.is_empty() { "" } else { "planned " };
+    format!("{} of {} {planned_word}{noun} {were}{verb}", count(progress.accounts.started), count(planned))
+}
+
+fn missed(progress: &Progress) -> Option<String> {
+    let missed = progress.accounts.missed;
+    (missed > 0).then(|| format!("{} missed", count(missed)))
 }
 
 fn draining(progress: &Progress) -> String {
@@ -64,7 +83,22 @@ fn finished(progress: &Progress, run: &Run) -> String {
         StopReason::Asked => format!("Stopped after {}", seconds(progress.elapsed_s)),
         _ => "Finished".to_owned(),
     };
-    format!("{opening}: {}, {} failed{}.", sent(progress), count(progress.whole.failed), p99(progress))
+    if let (Model::Open(_), Some(planned)) = (&run.plan().load.model, progress.accounts.planned) {
+        return format!("{opening}: {}.", sent_on_time(progress, run, planned));
+    }
+    let failed = count(progress.whole.failed);
+    format!("{opening}: {}, {failed} failed{}.", sent(progress, run), p99(progress))
+}
+
+/// The open model: what was due, what of it was sent, and how long it took from then.
+fn sent_on_time(progress: &Progress, run: &Run, planned: u64) -> String {
+    let failed = progress.whole.failed;
+    let failed = (failed > 0).then(|| format!("{} failed", count(failed)));
+    let sent = started_of(progress, run, planned, "were ");
+    let parts: Vec<_> = [Some(sent), missed(progress), failed].into_iter().flatten().collect();
+    let p99 = progress.whole.latency_ms.p99;
+    let p99 = p99.map(|ms| format!("; p99 was {} from when they were due", milliseconds(ms)));
+    format!("{}{}", parts.join(", "), p99.unwrap_or_default())
 }
 
 /// Names the kinds of error where there was nothing else: `nothing succeeded: 10 connection refused`.
@@ -123,10 +157,10 @@ fn balance(progress: &Progress) -> String {
     }
 }
 
-fn sent(progress: &Progress) -> String {
+fn sent(progress: &Progress, run: &Run) -> String {
     let whole = &progress.whole;
     match progress.planned_requests {
-        Some(planned) => format!("{} of {} requests sent", count(whole.started), count(planned)),
+        Some(planned) => started_of(progress, run, planned, ""),
         None => format!(
             "{} in {} ({})",
             counted(whole.ok + whole.failed, "request"),

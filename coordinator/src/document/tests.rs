@@ -2,16 +2,31 @@
 
 use super::*;
 
-/// An old document, as a store or another version's coordinator might hand it over.
-const SAMPLE: &str = include_str!("sample_v1.json");
+/// Documents as a store or another version's coordinator might hand them over.
+const FIRST: &str = include_str!("sample_v1.json");
+const SAMPLE: &str = include_str!("sample_v2.json");
 
 #[test]
-fn the_first_form_can_still_be_read_and_is_written_the_same() {
+fn the_present_form_can_be_read_and_is_written_the_same() {
     let document: RunDocument = serde_json::from_str(SAMPLE).unwrap();
     assert_eq!((document.volley, document.progress.whole.ok), (DOCUMENT_VERSION, 958));
     let written: serde_json::Value = serde_json::to_value(&document).unwrap();
     let sample: serde_json::Value = serde_json::from_str(SAMPLE).unwrap();
     assert_eq!(written, sample);
+}
+
+#[test]
+fn the_first_form_can_still_be_read() {
+    let document: RunDocument = serde_json::from_str(FIRST).unwrap();
+    let progress = &document.progress;
+    assert_eq!((document.volley, progress.whole.ok, progress.whole.unknown), (1, 958, Some(42)));
+    assert_eq!((progress.run_s(), progress.warmup_s, progress.stop_s), (10.5, 0.0, None));
+    let agents: Vec<_> = progress.agents.iter().map(|agent| (agent.incarnation.0, agent.unknown)).collect();
+    assert_eq!(agents, [(1, Some(0)), (2, Some(42))]);
+    assert_eq!((progress.phases.len(), progress.health_notes.len()), (0, 0));
+    // Written again it says the same, in the present form.
+    let written = serde_json::to_string(&document).unwrap();
+    assert_eq!(serde_json::from_str::<RunDocument>(&written).unwrap(), document);
 }
 
 #[test]

@@ -11,7 +11,8 @@ use volley_plan::Verdict;
 use volley_plan::link::{Order, RunId};
 
 use crate::store::{
-    Delivery, Grain, Kept, Listed, Page, SavedOrder, SharedSeries, Span, StoreError, StoreFuture,
+    Delivery, Grain, HealthBySecond, Kept, Listed, Page, SavedOrder, SharedSeries, Span, StoreError,
+    StoreFuture,
 };
 use crate::testing::{FakeAgent, coordinator, new_run, outcome, window, with_store, working_agent};
 use crate::{MemoryStore, RunDocument, Store};
@@ -69,6 +70,9 @@ impl Store for FailingStore {
     }
     fn complete<'a>(&'a self, run: &'a RunId, below_s: u32) -> StoreFuture<'a, ()> {
         if self.fails == Fails::Completing { full() } else { self.inner.complete(run, below_s) }
+    }
+    fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
+        self.inner.health(run, from_s, most)
     }
     fn spans<'a>(
         &'a self,

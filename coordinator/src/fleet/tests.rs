@@ -42,14 +42,14 @@ fn check_refused(change: impl FnOnce(&mut Hello), expected: &str) {
 #[test]
 fn case_50_another_version_is_refused_and_both_are_named() {
     check_refused(
-        |hello| (hello.protocol, hello.version) = (2, "9.9.9".to_owned()),
+        |hello| (hello.protocol, hello.version) = (9, "9.9.9".to_owned()),
         &format!(
-            "agent b speaks protocol 2 (volley 9.9.9), this coordinator protocol 1 (volley {VERSION}); install the \
+            "agent b speaks protocol 9 (volley 9.9.9), this coordinator protocol {PROTOCOL} (volley {VERSION}); install the \
              same version on both"
         ),
     );
     check_refused(|hello| hello.version = "9.9.9".to_owned(), "volley 9.9.9");
-    check_refused(|hello| hello.protocol = 2, "protocol 2");
+    check_refused(|hello| hello.protocol = 9, "protocol 9");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use volley_plan::units::format_duration;
-use volley_plan::{ClosedLoad, Plan, QuickPlan};
+use volley_plan::{Load, Plan, QuickPlan};
 use volley_web::{Fault, NewRun};
 
 use crate::view;
@@ -12,9 +12,14 @@ use crate::view;
 #[serde(default)]
 pub(super) struct RunForm {
     url: String,
+    /// `users` or `rate`: which of the two makes the load.
+    model: String,
     users: String,
+    rate: String,
+    connections: String,
     requests: String,
     duration: String,
+    warmup: String,
     plan: String,
 }
 
@@ -29,13 +34,20 @@ impl RunForm {
         let mut faults = Vec::new();
         let mut number =
             |field: &str, text: &str| whole_number(field, text).map_err(|f| faults.push(f)).ok().flatten();
-        let (users, requests) = (number("users", &self.users), number("requests", &self.requests));
+        // What stands in the fields of the other model is left alone.
+        let (users, rate, connections) = match self.model.as_str() {
+            "rate" => (None, Some(self.rate.trim().to_owned()), number("connections", &self.connections)),
+            _ => (number("users", &self.users), None, None),
+        };
         let plan = QuickPlan {
             url: self.url.trim().to_owned(),
             users,
-            requests,
-            duration: Some(self.duration.trim().to_owned()).filter(|text| !text.is_empty()),
-            drain: Some(format_duration(ClosedLoad::DEFAULT_DRAIN)),
+            rate,
+            connections,
+            requests: number("requests", &self.requests),
+            duration: typed(&self.duration),
+            warmup: typed(&self.warmup),
+            drain: Some(format_duration(Load::DEFAULT_DRAIN)),
             ..QuickPlan::default()
         };
         let plan = plan.into_plan().map_err(from_plan);
@@ -48,9 +60,14 @@ impl RunForm {
 
     /// The fields, for the form to be shown again.
     pub(super) fn as_typed(&self) -> NewRun {
-        let Self { url, users, requests, duration, plan } = self.clone();
-        NewRun { url, users, requests, duration, plan }
+        let Self { url, model, users, rate, connections, requests, duration, warmup, plan } = self.clone();
+        NewRun { url, model, users, rate, connections, requests, duration, warmup, plan }
     }
+}
+
+/// A field's text; nothing where nothing was typed.
+fn typed(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// A field's number; nothing where nothing was typed.
@@ -79,7 +96,14 @@ mod tests {
 
     fn form(url: &str, users: &str, requests: &str, duration: &str) -> RunForm {
         let [url, users, requests, duration] = [url, users, requests, duration].map(str::to_owned);
-        RunForm { url, users, requests, duration, plan: String::new() }
+        RunForm { url, users, requests, duration, ..RunForm::default() }
+    }
+
+    fn rate(rate: &str, connections: &str, requests: &str, warmup: &str) -> RunForm {
+        let [rate, connections, requests, warmup] = [rate, connections, requests, warmup].map(str::to_owned);
+        let (model, users) = ("rate".to_owned(), "not looked at".to_owned());
+        let url = "http://127.0.0.1:1/".to_owned();
+        RunForm { url, model, users, rate, connections, requests, warmup, ..RunForm::default() }
     }
 
     #[test]
@@ -90,6 +114,15 @@ mod tests {
         check(&form(url, "x", "-1", "10"), Err(&["users", "requests", "duration"]));
         check(&form("", "1", "1", ""), Err(&["target"]));
         check(&form("nonsense", "0", "", ""), Err(&["users", "target"]));
+    }
+
+    #[test]
+    fn a_rate_makes_a_load_of_the_open_model() {
+        check(&rate("200/s", "", "", ""), Ok("200/s open, 10 s"));
+        check(&rate("200/s", "30", "500", "5s"), Ok("200/s open, 500 requests after 5 s of warm-up"));
+        check(&rate("", "", "", ""), Err(&["rate"]));
+        check(&rate("200", "many", "x", "5"), Err(&["connections", "requests", "rate", "warmup"]));
+        check(&RunForm { model: "users".to_owned(), ..rate("x", "x", "", "") }, Err(&["users"]));
     }
 
     #[test]

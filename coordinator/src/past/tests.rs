@@ -58,9 +58,18 @@ fn without_moments(html: &str) -> String {
 
 #[tokio::test]
 async fn a_run_is_the_same_after_a_restart() {
+    check_restart("users: 1\nduration: 2s\nname: before").await;
+}
+
+#[tokio::test]
+async fn a_run_of_the_open_model_is_the_same_after_a_restart() {
+    check_restart("rate: 25/s\nduration: 2s\nwarmup: 1s").await;
+}
+
+async fn check_restart(plan: &str) {
     let folder = tempfile::tempdir().unwrap();
     let server = server_on(&folder).await.and_agent().await;
-    let path = server.run("users: 1\nduration: 2s\nname: before").await;
+    let path = server.run(plan).await;
     let page = path.replace("/api/v1", "");
     let document = body(server.get(&format!("{path}?wait=60s")).await).await;
     assert_eq!(document["state"], "finished");
@@ -125,7 +134,7 @@ async fn runs_that_are_over_make_room_in_memory_and_are_read_back() {
 async fn check(elapsed_s: f64, seconds: &[u32], expected: &str) {
     let store = MemoryStore::default();
     let mut document = suite::document("r");
-    document.progress.elapsed_s = elapsed_s;
+    document.progress.run_s = elapsed_s;
     store.create(&document).await.unwrap();
     for (sequence, second) in (1..).zip(seconds) {
         suite::keep(&store, &document.id, 1, sequence, &suite::window(*second, 10)).await;
@@ -156,14 +165,15 @@ async fn seconds_without_anything_are_zeros_and_long_runs_are_told_by_the_minute
 #[tokio::test]
 async fn what_cannot_be_read_is_an_error_and_no_gap() {
     let span = |bytes: Vec<u8>| {
-        let mut row = Row::default();
+        let mut row = Row::<u32>::default();
         row.latency.record(1);
         let mut row = row.seal();
         row.latency.bytes.extend(bytes);
         Span { from_s: 0, to_s: 1, row, ..Span::default() }
     };
     let run = RunId::new("r").unwrap();
-    let read = |span| of_spans(&run, Grain::Second, vec![span], 1, 1.0);
+    let past = Past { id: run.clone(), plan: None, stop_ns: None, run_s: 1.0 };
+    let read = |span| past.ticks(Grain::Second, vec![span], 1);
     assert_eq!(read(span(Vec::new())).unwrap().len(), 1);
     assert!(matches!(read(span(vec![1])), Err(StoreError::Damaged { run: of, .. }) if of == run));
 }

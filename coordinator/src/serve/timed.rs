@@ -2,7 +2,6 @@
 //! reading its stream is cut off; the browser dials again and resumes where it was.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -14,37 +13,27 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
 
-/// Most connections at a time; more wait in the listener's queue.
-const MAX_CONNECTIONS: usize = 1_024;
 /// How long a connection may not take up a byte that is to be written.
 const WRITE_WITHIN: Duration = Duration::from_secs(15);
 
-/// A listener whose connections are bounded.
+/// A listener whose connections are bounded; more than there may be wait in its queue.
 pub(super) struct TimedListener {
     listener: TcpListener,
     permits: Arc<Semaphore>,
 }
 
 impl TimedListener {
-    pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, permits: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
+    pub(super) fn new(listener: TcpListener, most: usize) -> Self {
+        Self { listener, permits: Arc::new(Semaphore::new(most)) }
     }
-}
 
-impl Listener for TimedListener {
-    type Io = Timed<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, SocketAddr) {
+    /// The next connection. Where none can be had, for want of a descriptor, it tries again.
+    pub(super) async fn accept(&mut self) -> Timed<TcpStream> {
         let permit = self.permits.clone().acquire_owned().await.ok();
-        let (stream, address) = Listener::accept(&mut self.listener).await;
+        let (stream, _) = Listener::accept(&mut self.listener).await;
         // Small answers are to leave at once; if that can't be had, they leave later.
         let _ = stream.set_nodelay(true);
-        (Timed { io: stream, stalled: None, write_within: WRITE_WITHIN, _permit: permit }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        Timed { io: stream, stalled: None, write_within: WRITE_WITHIN, _permit: permit }
     }
 }
 

@@ -6,13 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use volley_plan::link::{Incarnation, RunId};
-use volley_stats::DecodeError;
+use volley_stats::{DecodeError, Health, Window};
 
 use super::sequences::Sequences;
 use super::{
-    Arrival, Delivery, Grain, Kept, Listed, MAX_ORDERS, Page, RunDocument, RunSummary, SavedOrder,
-    SharedSeries, Span, Store, StoreError, StoreFuture, span,
+    Arrival, Delivery, Grain, HealthBySecond, Kept, Listed, MAX_ORDERS, Page, RunDocument, RunSummary,
+    SavedOrder, SharedSeries, Span, Store, StoreError, StoreFuture, Strain, span,
 };
+
+mod orders;
+
+use orders::KeptOrders;
 
 /// How much is kept of what is over. Runs that go on are always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +52,24 @@ struct KeptRun {
     /// Its place among all runs, by age.
     place: u64,
     document: RunDocument,
-    orders: BTreeMap<Incarnation, BTreeMap<u64, SavedOrder>>,
+    orders: KeptOrders,
     windows: BTreeMap<Incarnation, Sequences>,
     series: SharedSeries,
+    health: BTreeMap<(u32, Incarnation), Health>,
+    strains: BTreeMap<u32, Strain>,
 }
 
 impl KeptRun {
     fn step_seconds(&self) -> u64 {
         u64::from(self.series.lock().end_s()) * self.document.progress.steps.len().max(1) as u64
+    }
+
+    fn add(&mut self, agent: Incarnation, window: &Window) -> Result<(), DecodeError> {
+        for (second, health) in &window.health {
+            self.health.entry((*second, agent)).or_default().merge(health);
+            self.strains.entry(*second).or_default().merge(Strain::of(health));
+        }
+        self.series.lock().add(window)
     }
 }
 
@@ -96,9 +110,11 @@ impl Runs {
         let run = KeptRun {
             place: self.created,
             document: document.clone(),
-            orders: BTreeMap::new(),
+            orders: KeptOrders::default(),
             windows: BTreeMap::new(),
             series: SharedSeries::default(),
+            health: BTreeMap::new(),
+            strains: BTreeMap::new(),
         };
         self.by_id.insert(document.id.clone(), run);
         Ok(dropped)
@@ -155,13 +171,7 @@ impl Store for MemoryStore {
 
     fn save_order<'a>(&'a self, run: &'a RunId, order: SavedOrder) -> StoreFuture<'a, ()> {
         self.with(run, |kept| {
-            let orders = kept.orders.entry(order.agent).or_default();
-            orders.entry(order.number).or_insert(order);
-            if orders.len() > MAX_ORDERS
-                && let Some(second) = orders.keys().nth(1).copied()
-            {
-                orders.remove(&second);
-            }
+            kept.orders.insert(order, MAX_ORDERS);
             Ok(())
         })
     }
@@ -173,8 +183,7 @@ impl Store for MemoryStore {
                 return Ok(Kept::Repeated);
             }
             if arrival == Arrival::InTime {
-                let merged = kept.series.lock().add(window);
-                merged.map_err(|error| damaged(run, error))?;
+                kept.add(agent, window).map_err(|error| damaged(run, error))?;
             }
             Ok(Kept::New)
         })
@@ -196,17 +205,24 @@ impl Store for MemoryStore {
         from_s: u32,
         to_s: u32,
     ) -> StoreFuture<'a, Vec<Span>> {
-        let series = self.with(run, |kept| Ok(kept.series.clone()));
+        let found = self.with(run, |kept| Ok((kept.series.clone(), kept.strains.clone())));
         async move {
-            let series = series.await?;
-            let spans = span::of_series(&series.lock(), grain, from_s, to_s);
+            let (series, strains) = found.await?;
+            let spans = span::of_series(&series.lock(), &strains, grain, from_s, to_s);
             spans.map_err(|error| damaged(run, error))
         }
         .boxed()
     }
 
+    fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
+        self.with(run, |kept| {
+            let reports = kept.health.range((from_s, Incarnation(0))..);
+            Ok(HealthBySecond::of(reports.map(|(key, health)| (*key, *health)), most))
+        })
+    }
+
     fn orders<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Vec<SavedOrder>> {
-        self.with(run, |kept| Ok(kept.orders.values().flat_map(BTreeMap::values).cloned().collect()))
+        self.with(run, |kept| Ok(kept.orders.all()))
     }
 
     fn document<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<RunDocument>> {

@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use volley_plan::link::RunId;
 
 use super::{
-    Arrival, Delivery, Grain, Kept, Listed, Page, RunDocument, SavedOrder, SharedSeries, Span, Store,
-    StoreError, StoreFuture, span,
+    Arrival, Delivery, Grain, HealthBySecond, Kept, Listed, Page, RunDocument, SavedOrder, SharedSeries,
+    Span, Store, StoreError, StoreFuture, span,
 };
 
 mod checkpoint;
@@ -193,6 +193,10 @@ impl Store for SqliteStore {
         to_s: u32,
     ) -> StoreFuture<'a, Vec<Span>> {
         self.read(run, move |db, key| read::spans(db, key, grain, from_s, to_s)).boxed()
+    }
+
+    fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
+        self.read(run, move |db, key| read::health(db, key, from_s, most)).boxed()
     }
 
     fn orders<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Vec<SavedOrder>> {

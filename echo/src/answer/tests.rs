@@ -54,6 +54,11 @@ fn queries_add_to_paths() {
         answer.delay = Duration::from_secs(1);
     });
     check("/echo", "delay=1s", &slow_echo);
+    let later = with(|answer| {
+        answer.delay = Duration::from_secs(1);
+        answer.delay_from = 1000;
+    });
+    check("/", "delay=1s&delay-from=1000", &later);
     check(
         "/",
         "chunk=3&framing=bare",

@@ -177,3 +177,17 @@ async fn answers_after_a_delay_keep_their_order() {
     expect(&mut stream, &answers).await;
     assert_eq!(target.stop().await.requests, 3);
 }
+
+#[tokio::test]
+async fn a_delay_may_hold_from_a_later_request_on() {
+    let target = Target::start().await;
+    let begun = Instant::now();
+    let request = get("/?delay=50ms&delay-from=3");
+    let answers = target.exchange((request.clone() + &request).as_bytes()).await;
+    assert_eq!(String::from_utf8(answers).unwrap(), kept("200 OK", "hello").repeat(2));
+    let unhindered = begun.elapsed();
+    let mut third = target.connect().await;
+    third.write_all(request.as_bytes()).await.unwrap();
+    expect(&mut third, &kept("200 OK", "hello")).await;
+    assert!(begun.elapsed() >= unhindered + Duration::from_millis(50));
+}

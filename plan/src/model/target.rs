@@ -29,7 +29,7 @@ pub enum TargetError {
     #[error("the scheme `{0}`")]
     Scheme(String),
     /// White space, a control character or a backslash: URL readers drop or change them, so they can't be meant.
-    #[error("a space, control character or backslash in the URL")]
+    #[error("a space, control character or backslash")]
     Character,
     /// The text is longer than [`Target::MAX_BYTES`].
     #[error("a URL longer than {} bytes", Target::MAX_BYTES)]
@@ -110,7 +110,25 @@ impl Target {
             Host::Ipv4(ip) => (ip.to_string(), Some(ip.into())),
             Host::Ipv6(ip) => (ip.to_string(), Some(ip.into())),
         };
+        // Encoding can make it longer, and what is written out must be a target too.
+        if url.as_str().len() > Self::MAX_BYTES {
+            return Err(TargetError::TooLong);
+        }
         Ok(Self { authority: authority(&url), path_and_query: path_and_query(&url), host, ip, port, url })
+    }
+
+    /// The path and query of a step as they stand in the request line. `text` begins with `/`; what a target's path has
+    /// encoded is encoded here alike.
+    pub(crate) fn parse_path(text: &str) -> Result<String, TargetError> {
+        Self::parse(&format!("http://h{text}")).map(|target| target.path_and_query)
+    }
+
+    /// The same host and port, with `/` for a path and no query.
+    #[must_use]
+    pub(crate) fn without_path(mut self) -> Self {
+        self.url.set_path("/");
+        self.url.set_query(None);
+        Self { path_and_query: "/".to_owned(), ..self }
     }
 
     /// The host to resolve: a name in its ASCII form, or an address, IPv6 without brackets.

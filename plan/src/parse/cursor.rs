@@ -5,8 +5,28 @@ use super::node::{Node, Value};
 use super::scalar::{Core, core, is_simple_number, yaml_1_1};
 use super::template;
 use crate::units::{format_duration, parse_duration};
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
+
+/// What is wrong with a value with a unit.
+#[derive(Debug, Default)]
+pub(super) struct Wrong {
+    /// What stands behind `found …`; empty where the value lies outside of what is expected.
+    reason: String,
+    /// What was most likely meant.
+    hint: Option<String>,
+}
+
+impl Wrong {
+    pub(super) fn because(reason: &impl Display) -> Self {
+        Self { reason: format!(", {reason}"), hint: None }
+    }
+
+    pub(super) fn hint(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+}
 
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'n> {
@@ -21,6 +41,11 @@ impl<'n> Cursor<'n> {
 
     pub(super) fn fault(&self, detail: impl Into<String>) -> Fault {
         Fault::new(self.node.place, &self.path, detail)
+    }
+
+    /// A fault of the key `key`, which isn't there, of the mapping that stands here.
+    pub(super) fn fault_at(&self, key: &str, detail: impl Into<String>) -> Fault {
+        Fault::new(self.node.place, &self.path.key(key), detail)
     }
 
     /// Reports that something else stands here, unless that was reported already.
@@ -78,23 +103,47 @@ impl<'n> Cursor<'n> {
         range: &RangeInclusive<Duration>,
         faults: &mut Collector,
     ) -> Result<Duration, Told> {
-        let expected = format!(
-            "a duration from {} to {}, such as 1m30s",
-            format_duration(*range.start()),
-            format_duration(*range.end()),
-        );
+        let (least, most) = (format_duration(*range.start()), format_duration(*range.end()));
+        let expected = format!("a duration from {least} to {most}, such as 1m30s");
+        let read = |text: &str| match parse_duration(text) {
+            Ok(duration) if range.contains(&duration) => Ok(duration),
+            Ok(_) => Err(Wrong::default()),
+            Err(error) => Err(Wrong::because(&error).hint(error.hint(&shown(text)))),
+        };
+        self.measure(&expected, read, faults)
+    }
+
+    /// A value with a unit, quoted or not, as `read` reads it.
+    pub(super) fn measure<T>(
+        &self,
+        expected: &str,
+        read: impl FnOnce(&str) -> Result<T, Wrong>,
+        faults: &mut Collector,
+    ) -> Result<T, Told> {
         let text = match &self.node.value {
             Value::Plain(plain) if core(plain) != Core::Null => plain,
             Value::Text(text) => text,
-            _ => return Err(self.wrong(&expected, faults)),
+            _ => return Err(self.wrong(expected, faults)),
         };
-        let (reason, hint) = match parse_duration(text) {
-            Ok(duration) if range.contains(&duration) => return Ok(duration),
-            Ok(_) => (String::new(), None),
-            Err(error) => (format!(", {error}"), error.hint(&shown(text))),
-        };
-        let found = format!("found `{}`{reason}", shown(text));
-        Err(faults.report(self.fault(found).expected(expected).maybe_hint(hint)))
+        read(text).map_err(|Wrong { reason, hint }| {
+            let found = format!("found `{}`{reason}", shown(text));
+            faults.report(self.fault(found).expected(expected).maybe_hint(hint))
+        })
+    }
+
+    /// The items of a list of at most `most`. `expected` says what a list of what.
+    pub(super) fn items(
+        &self,
+        expected: &str,
+        most: usize,
+        faults: &mut Collector,
+    ) -> Result<Vec<Self>, Told> {
+        let Value::List(items) = &self.node.value else { return Err(self.wrong(expected, faults)) };
+        if items.len() > most {
+            let many = self.fault(format!("found {} entries", items.len()));
+            return Err(faults.report(many.expected(format!("at most {most}"))));
+        }
+        Ok(items.iter().enumerate().map(|(index, item)| Self::new(item, self.path.index(index))).collect())
     }
 
     /// A text: quoted, or a plain scalar that everybody reads as the same text.

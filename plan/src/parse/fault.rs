@@ -199,12 +199,17 @@ pub(super) struct Collector {
 
 impl Collector {
     pub(super) fn report(&mut self, fault: Fault) -> Told {
-        if self.faults.len() < MAX_FAULTS {
-            self.faults.push(fault);
-        } else {
+        if self.is_full() {
             self.not_shown += 1;
+        } else {
+            self.faults.push(fault);
         }
         Told(())
+    }
+
+    /// Whether further faults are counted only.
+    pub(super) fn is_full(&self) -> bool {
+        self.faults.len() >= MAX_FAULTS
     }
 
     /// The value, if nothing was reported meanwhile; else all faults.

@@ -10,12 +10,24 @@ use crate::model::Plan;
 pub struct QuickPlan {
     /// `URL`.
     pub url: String,
-    /// `-c`; 50 where it isn't given.
+    /// `-c` of a load without a rate; 50 where neither is given.
     pub users: Option<u64>,
+    /// `--rate`, with its unit: the open model.
+    pub rate: Option<String>,
+    /// `-c` of a load with a rate: its bound on connections; none where it isn't given.
+    pub connections: Option<u64>,
     /// `-n`.
     pub requests: Option<u64>,
     /// `-z`, with its unit; 10 s where neither it nor `-n` is given.
     pub duration: Option<String>,
+    /// `--warmup`, with its unit.
+    pub warmup: Option<String>,
+    /// `--arrivals`.
+    pub arrivals: Option<String>,
+    /// `--max-in-flight`.
+    pub max_in_flight: Option<u64>,
+    /// `--tolerate`, with its `%`.
+    pub tolerate: Option<String>,
     /// `-m`.
     pub method: Option<String>,
     /// `-H`, each `Name: value`; a name may come more than once.
@@ -31,7 +43,7 @@ pub struct QuickPlan {
 }
 
 impl QuickPlan {
-    /// The users of a command line that names none.
+    /// The users of a command line that names neither users nor a rate.
     pub const DEFAULT_USERS: u64 = 50;
     /// The duration of a command line that names neither a duration nor a number of requests.
     pub const DEFAULT_DURATION: &'static str = "10s";
@@ -52,12 +64,18 @@ impl QuickPlan {
             self.duration.or_else(|| self.requests.is_none().then(|| Self::DEFAULT_DURATION.to_owned()));
         let drain = self.drain.or_else(|| duration.is_some().then(|| "0s".to_owned()));
         let headers = headers(&self.headers, faults);
-        let users = self.users.unwrap_or(Self::DEFAULT_USERS);
+        let users = self.users.or_else(|| self.rate.is_none().then_some(Self::DEFAULT_USERS));
         let entries = [
             Some(entry("target", "URL", Value::Text(template::escape(&self.url)))),
-            Some(entry("users", "-c", Value::Plain(users.to_string()))),
-            self.requests.map(|count| entry("requests", "-n", Value::Plain(count.to_string()))),
+            self.rate.map(|text| entry("rate", "--rate", Value::Text(text))),
+            number("users", "-c", users),
+            number("connections", "-c", self.connections),
+            number("requests", "-n", self.requests),
             duration.map(|text| entry("duration", "-z", Value::Text(text))),
+            self.warmup.map(|text| entry("warmup", "--warmup", Value::Text(text))),
+            self.arrivals.map(|text| entry("arrivals", "--arrivals", Value::Text(text))),
+            number("max_in_flight", "--max-in-flight", self.max_in_flight),
+            self.tolerate.map(|text| entry("tolerate", "--tolerate", Value::Text(text))),
             self.method.map(|text| entry("method", "-m", Value::Text(text))),
             Some(entry("headers", "-H", Value::Map(headers))),
             self.body.map(|text| entry("body", "-d", Value::Text(template::escape(&text)))),
@@ -68,6 +86,10 @@ impl QuickPlan {
         ];
         node("URL", Value::Map(entries.into_iter().flatten().collect()))
     }
+}
+
+fn number(key: &str, flag: &'static str, number: Option<u64>) -> Option<Entry> {
+    number.map(|number| entry(key, flag, Value::Plain(number.to_string())))
 }
 
 /// Header arguments as a mapping; a name that comes more than once gets a list, under its first spelling.

@@ -10,9 +10,9 @@
 //!
 //! Only one block is held at a time. Going forward over a block without looking into it costs one draw.
 
-use super::philox::Philox;
 use super::piece::ARRIVAL;
 use super::{Shape, poisson_table};
+use crate::philox::Philox;
 use poisson_table::MEAN;
 use std::sync::Arc;
 

@@ -15,6 +15,13 @@ pub struct Stripes {
     count: u32,
 }
 
+impl Default for Stripes {
+    /// What runs have: 2520, which one to ten agents share evenly, and some hundred workers nearly so.
+    fn default() -> Self {
+        Self { count: 2520 }
+    }
+}
+
 impl Stripes {
     /// `count` stripes, 1 to [`MAX_STRIPES`].
     ///

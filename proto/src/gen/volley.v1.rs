@@ -144,8 +144,8 @@ pub struct NumberedWindow {
 }
 /// Results of about one second; it may add to earlier seconds.
 ///
-/// Rows and seconds are bytes and not repeated messages, so that a reader can bound their number before it decodes
-/// them: a decoded message takes up a hundred times the two bytes that an empty one costs on the wire.
+/// Rows, seconds and health are bytes and not repeated messages, so that a reader can bound their number and size before
+/// it decodes them: a decoded message takes up a hundred times the two bytes that an empty one costs on the wire.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Window {
     /// `Row` messages, each preceded by its length as a varint; at most 10,000, each key once.
@@ -160,8 +160,12 @@ pub struct Window {
     /// Run time of the latest completion; 0 without any.
     #[prost(uint64, tag = "4")]
     pub latest_ns: u64,
+    /// `Health` messages, each preceded by its length as a varint; at most 10,000, each second once.
+    #[prost(bytes = "vec", tag = "5")]
+    pub health: ::prost::alloc::vec::Vec<u8>,
 }
-/// What happened to one step's requests in one span of seconds.
+/// What happened to one step's requests in one span of seconds; or, where the step is 65,535, what is timed of all steps
+/// together: such a row counts nothing and has no histogram but those of its timing, which others don't have.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Row {
     /// The first second.
@@ -170,7 +174,7 @@ pub struct Row {
     /// The second after the last.
     #[prost(uint32, tag = "2")]
     pub to_s: u32,
-    /// The step: its place among all steps of the plan.
+    /// The step: its place among all steps of the plan that send a request; 65,535 for all steps together.
     #[prost(uint32, tag = "3")]
     pub step: u32,
     /// Warm-up or measured.
@@ -185,6 +189,25 @@ pub struct Row {
     /// Latency of failed requests, as many as counters.failed; absent where there are none.
     #[prost(message, optional, tag = "7")]
     pub failed_latency: ::core::option::Option<Histogram>,
+    /// Service time of ok requests, in the open model as many as counters.ok; absent where there are none.
+    #[prost(message, optional, tag = "8")]
+    pub service_time: ::core::option::Option<Histogram>,
+    /// Age of cancelled requests, as many as counters.cancelled; absent where there are none.
+    #[prost(message, optional, tag = "9")]
+    pub cancelled_age: ::core::option::Option<Histogram>,
+    /// Phases and lag of all steps together, ascending; only those in which anything was timed.
+    #[prost(message, repeated, tag = "10")]
+    pub timing: ::prost::alloc::vec::Vec<TimedHistogram>,
+}
+/// The histogram of one phase or of the lag, with two significant digits.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TimedHistogram {
+    /// Which: 0 lag, 1 wait, 2 resolve, 3 connect, 4 TLS, 5 send, 6 first byte, 7 receive.
+    #[prost(uint32, tag = "1")]
+    pub timed: u32,
+    /// What was timed.
+    #[prost(message, optional, tag = "2")]
+    pub histogram: ::core::option::Option<Histogram>,
 }
 /// Counts of requests.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -265,13 +288,13 @@ pub struct Second {
     /// The second.
     #[prost(uint32, tag = "1")]
     pub second: u32,
-    /// Iterations taken up by a user.
+    /// Measured iterations that were taken up.
     #[prost(uint64, tag = "2")]
     pub started: u64,
-    /// Iterations that came to their end.
+    /// Measured iterations that came to their end.
     #[prost(uint64, tag = "3")]
     pub finished: u64,
-    /// Iterations that were due and not sent.
+    /// Measured iterations that were due and not sent.
     #[prost(uint64, tag = "4")]
     pub missed: u64,
     /// Users there are.
@@ -283,6 +306,64 @@ pub struct Second {
     /// Connections open at the end of the second.
     #[prost(uint32, tag = "7")]
     pub connections: u32,
+    /// Iterations of the warm-up that were taken up.
+    #[prost(uint64, tag = "8")]
+    pub warmup_started: u64,
+    /// Iterations of the warm-up that came to their end.
+    #[prost(uint64, tag = "9")]
+    pub warmup_finished: u64,
+    /// Iterations of the warm-up that were due and not sent.
+    #[prost(uint64, tag = "10")]
+    pub warmup_missed: u64,
+}
+/// How the generator itself was in one second. What can't be read on its machine is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Health {
+    /// The second.
+    #[prost(uint32, tag = "1")]
+    pub second: u32,
+    /// How much time this is about.
+    #[prost(uint64, tag = "2")]
+    pub span_ns: u64,
+    /// 99th percentile of the lag.
+    #[prost(uint64, tag = "3")]
+    pub lag_p99_ns: u64,
+    /// The largest lag.
+    #[prost(uint64, tag = "4")]
+    pub lag_max_ns: u64,
+    /// 99th percentile of the latency of ok requests; of failed ones where none was ok.
+    #[prost(uint64, tag = "5")]
+    pub latency_p99_ns: u64,
+    /// The longest time for which an event loop did not come round though it was due.
+    #[prost(uint64, tag = "6")]
+    pub stall_max_ns: u64,
+    /// CPU time of the process.
+    #[prost(uint64, tag = "7")]
+    pub cpu_ns: u64,
+    /// CPU time of its busiest worker.
+    #[prost(uint64, tag = "8")]
+    pub busiest_cpu_ns: u64,
+    /// The longest time that one of its workers could have run and waited for a processor.
+    #[prost(uint64, tag = "9")]
+    pub waited_ns: u64,
+    /// Time for which a CPU quota kept it from running.
+    #[prost(uint64, tag = "10")]
+    pub throttled_ns: u64,
+    /// CPU time that the machine's host took away, averaged over its processors.
+    #[prost(uint64, tag = "11")]
+    pub stolen_ns: u64,
+    /// Memory that is resident.
+    #[prost(uint64, tag = "12")]
+    pub resident_bytes: u64,
+    /// Descriptors that are open.
+    #[prost(uint32, tag = "13")]
+    pub descriptors: u32,
+    /// How many may be open.
+    #[prost(uint32, tag = "14")]
+    pub descriptors_limit: u32,
+    /// Local ports for connections to the target.
+    #[prost(uint32, tag = "15")]
+    pub local_ports: u32,
 }
 /// From coordinator to agent.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -404,14 +485,53 @@ pub struct Prepare {
     pub seed: u64,
 }
 /// The part of a plan that is one agent's.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Share {
-    /// Users of this agent.
+    /// Of which model.
+    #[prost(oneof = "share::Share", tags = "3, 4")]
+    pub share: ::core::option::Option<share::Share>,
+}
+/// Nested message and enum types in `Share`.
+pub mod share {
+    /// Of which model.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Share {
+        /// Of the closed model.
+        #[prost(message, tag = "3")]
+        Users(super::UserShare),
+        /// Of the open model.
+        #[prost(message, tag = "4")]
+        Arrivals(super::ArrivalShare),
+    }
+}
+/// Some of the closed model's users, which are numbered from 0 over the fleet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UserShare {
+    /// How many.
     #[prost(uint32, tag = "1")]
     pub users: u32,
-    /// The number of its first user, from 0 over the fleet.
+    /// The number of the first.
     #[prost(uint32, tag = "2")]
     pub first_user: u32,
+    /// From each number to the next, at least 1.
+    #[prost(uint32, tag = "3")]
+    pub every: u32,
+}
+/// Some of the open model's arrivals: arrival n is of stripe n mod `stripes`.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ArrivalShare {
+    /// How many stripes the run has.
+    #[prost(uint32, tag = "1")]
+    pub stripes: u32,
+    /// The stripes that are this agent's, ascending.
+    #[prost(uint32, repeated, tag = "2")]
+    pub held: ::prost::alloc::vec::Vec<u32>,
+    /// Most iterations in flight here, at least 1.
+    #[prost(uint32, tag = "3")]
+    pub max_in_flight: u32,
+    /// Most connections here, at least 1, where the plan bounds them.
+    #[prost(uint32, optional, tag = "4")]
+    pub connections: ::core::option::Option<u32>,
 }
 /// Begin: run time 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

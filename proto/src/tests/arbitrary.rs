@@ -4,11 +4,16 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use volley_plan::link::{
-    FromAgent, Hello, Incarnation, Lease, Order, Progress, Report, RoundTrip, RunId, Share, ToAgent,
+    ArrivalShare, FromAgent, Hello, Incarnation, Lease, Order, Progress, Report, RoundTrip, RunId, Share,
+    ToAgent, UserShare,
 };
-use volley_stats::{Counters, ErrorKind, Iterations, Part, Row, RowKey, Second, Window};
+use volley_plan::shape::{StripeSet, Stripes};
+use volley_plan::{MAX_IN_FLIGHT, MAX_USERS};
+use volley_stats::{
+    ALL_STEPS, Counters, ErrorKind, Health, Iterations, Part, Row, RowKey, Second, Timed, Window,
+};
 
-use crate::limits::{MAX_COUNT, MAX_COUNTED_BYTES, MAX_GAUGE, MAX_RUN_NS, MAX_SECOND_S};
+use crate::limits::{MAX_COUNT, MAX_COUNTED_BYTES, MAX_CPU_NS, MAX_GAUGE, MAX_RUN_NS, MAX_SECOND_S};
 
 fn run() -> impl Strategy<Value = RunId> {
     "[a-zA-Z0-9-]{1,64}".prop_map(|name| RunId::new(&name).expect("the pattern is that of a run's name"))
@@ -56,13 +61,19 @@ fn report() -> impl Strategy<Value = Report> {
 
 fn window() -> impl Strategy<Value = Window> {
     let rows = btree_map(row_key(), row(), 0..4);
+    let timing = btree_map(row_key(), timing_row(), 0..3);
     let seconds = btree_map(0..MAX_SECOND_S, second(), 0..4);
-    (rows, seconds, 0..=MAX_SECOND_S, 0..=MAX_RUN_NS)
-        .prop_map(|(rows, seconds, watermark_s, latest_ns)| Window { rows, seconds, watermark_s, latest_ns })
+    let health = btree_map(0..MAX_SECOND_S, health(), 0..4);
+    ((rows, timing), seconds, health, 0..=MAX_SECOND_S, 0..=MAX_RUN_NS).prop_map(
+        |((mut rows, timing), seconds, health, watermark_s, latest_ns)| {
+            rows.extend(timing.into_iter().map(|(key, row)| (RowKey { step: ALL_STEPS, ..key }, row)));
+            Window { rows, seconds, health, watermark_s, latest_ns }
+        },
+    )
 }
 
 fn row_key() -> impl Strategy<Value = RowKey> {
-    (0..MAX_SECOND_S - 100, 1u32..=100, any::<u16>(), any::<bool>()).prop_map(
+    (0..MAX_SECOND_S - 100, 1u32..=100, 0..ALL_STEPS, any::<bool>()).prop_map(
         |(from_s, length, step, warm)| {
             let part = if warm { Part::Warmup } else { Part::Measured };
             RowKey { from_s, to_s: from_s + length, step, part }
@@ -70,13 +81,36 @@ fn row_key() -> impl Strategy<Value = RowKey> {
     )
 }
 
+fn durations() -> impl Strategy<Value = Vec<u64>> {
+    vec(0u64..100_000_000_000, 0..20)
+}
+
 fn row() -> impl Strategy<Value = Row> {
-    let latencies = || vec(0u64..100_000_000_000, 0..20);
-    (counters(), latencies(), latencies()).prop_map(|(counters, ok, failed)| {
-        let mut row = Row { counters, ..Row::default() };
-        (row.counters.ok, row.counters.failed) = (ok.len() as u64, failed.len() as u64);
-        ok.into_iter().for_each(|ns| row.latency.record(ns));
-        failed.into_iter().for_each(|ns| row.failed_latency.record(ns));
+    (counters(), durations(), durations(), durations(), any::<bool>()).prop_map(
+        |(counters, ok, failed, cancelled, is_open)| {
+            let mut row = Row { counters, ..Row::default() };
+            row.counters.ok = ok.len() as u64;
+            row.counters.failed = failed.len() as u64;
+            row.counters.cancelled = cancelled.len() as u64;
+            for ns in ok {
+                row.latency.record(ns);
+                if is_open {
+                    row.service_time.record(ns / 2);
+                }
+            }
+            failed.into_iter().for_each(|ns| row.failed_latency.record(ns));
+            cancelled.into_iter().for_each(|ns| row.cancelled_age.record(ns));
+            row
+        },
+    )
+}
+
+fn timing_row() -> impl Strategy<Value = Row> {
+    vec((prop::sample::select(Timed::ALL), durations()), 0..6).prop_map(|all| {
+        let mut row = Row::default();
+        for (timed, durations) in all {
+            durations.into_iter().for_each(|ns| row.timing.record(timed, ns));
+        }
         row
     })
 }
@@ -86,13 +120,12 @@ fn counters() -> impl Strategy<Value = Counters> {
     let bytes = || 0..=MAX_COUNTED_BYTES;
     let statuses = btree_map(100u16..=999, counts(), 0..4);
     let errors = btree_map(prop::sample::select(ErrorKind::ALL), counts(), 0..4);
-    let scalars = (counts(), counts(), counts(), counts(), counts());
+    let scalars = (counts(), counts(), counts(), counts());
     (scalars, (bytes(), bytes(), bytes()), statuses, errors).prop_map(|(scalars, bytes, statuses, errors)| {
-        let (started, cancelled, never_sent, resent, connections_opened) = scalars;
+        let (started, never_sent, resent, connections_opened) = scalars;
         let (bytes_sent, bytes_received, body_bytes) = bytes;
         let mut counters = Counters {
             started,
-            cancelled,
             never_sent,
             resent,
             connections_opened,
@@ -107,15 +140,50 @@ fn counters() -> impl Strategy<Value = Counters> {
     })
 }
 
-fn second() -> impl Strategy<Value = Second> {
+fn iterations() -> impl Strategy<Value = Iterations> {
     let counts = || 0..=MAX_COUNT;
+    (counts(), counts(), counts()).prop_map(|(started, finished, missed)| Iterations {
+        started,
+        finished,
+        missed,
+    })
+}
+
+fn second() -> impl Strategy<Value = Second> {
     let gauges = || 0..=MAX_GAUGE;
-    (counts(), counts(), counts(), gauges(), gauges(), gauges()).prop_map(
-        |(started, finished, missed, users, in_flight, connections)| Second {
-            iterations: Iterations { started, finished, missed },
+    (iterations(), iterations(), gauges(), gauges(), gauges()).prop_map(
+        |(iterations, warmup, users, in_flight, connections)| Second {
+            iterations,
+            warmup,
             users,
             in_flight,
             connections,
+        },
+    )
+}
+
+fn health() -> impl Strategy<Value = Health> {
+    let times = proptest::array::uniform9(0..=MAX_RUN_NS);
+    (times, 0..=MAX_CPU_NS, 0..=MAX_COUNTED_BYTES, any::<[u32; 3]>()).prop_map(
+        |(times, cpu_ns, resident_bytes, [descriptors, descriptors_limit, local_ports])| {
+            let [span_ns, lag_p99_ns, lag_max_ns, latency_p99_ns, stall_max_ns, rest @ ..] = times;
+            let [busiest_cpu_ns, waited_ns, throttled_ns, stolen_ns] = rest;
+            Health {
+                span_ns,
+                lag_p99_ns,
+                lag_max_ns,
+                latency_p99_ns,
+                stall_max_ns,
+                cpu_ns,
+                busiest_cpu_ns,
+                waited_ns,
+                throttled_ns,
+                stolen_ns,
+                resident_bytes,
+                descriptors,
+                descriptors_limit,
+                local_ports,
+            }
         },
     )
 }
@@ -134,13 +202,30 @@ pub(super) fn to_agent() -> impl Strategy<Value = ToAgent> {
     prop_oneof![Just(ToAgent::Welcome), refused, pong, order, acknowledge]
 }
 
-fn order() -> impl Strategy<Value = Order> {
-    let prepare = (".{0,200}", "[0-9a-f]{64}", any::<(u16, u32)>(), any::<u64>()).prop_map(
-        |(plan, hash, share, seed)| {
-            let share = Share { users: share.0.into(), first_user: share.1 / 2 };
-            Order::Prepare { plan, hash, share, seed }
+fn share() -> impl Strategy<Value = Share> {
+    let users = (0..=MAX_USERS, any::<u16>(), 1u32..40_000).prop_map(|(users, first_user, every)| {
+        Share::Users(UserShare { users, first_user: first_user.into(), every })
+    });
+    let in_flight = || 1..=MAX_IN_FLIGHT;
+    let arrivals = (stripes(), in_flight(), option::of(in_flight())).prop_map(
+        |(stripes, max_in_flight, connections)| {
+            Share::Arrivals(ArrivalShare { stripes, max_in_flight, connections })
         },
     );
+    prop_oneof![users, arrivals]
+}
+
+fn stripes() -> impl Strategy<Value = StripeSet> {
+    (1u32..4_000, vec(any::<u32>(), 0..50)).prop_map(|(count, held)| {
+        let stripes = Stripes::new(count).expect("the count is within its bounds");
+        let held = held.into_iter().map(|stripe| stripe % count).collect();
+        StripeSet::new(stripes, held).expect("each is below the count")
+    })
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    let prepare = (".{0,200}", "[0-9a-f]{64}", share(), any::<u64>())
+        .prop_map(|(plan, hash, share, seed)| Order::Prepare { plan, hash, share, seed });
     let start =
         any::<(u64, u64)>().prop_map(|(at_ns, lease_until_ns)| Order::Start { at_ns, lease_until_ns });
     let grant = any::<(u64, u64, bool)>().prop_map(|(one, two, last)| Order::Grant {

@@ -1,16 +1,16 @@
 //! A worker alone, with addresses that no resolver would give.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
-use std::{io::Read, io::Write, net::TcpStream, thread};
+use std::thread;
 
 use tokio::sync::mpsc::unbounded_channel;
+use volley_plan::link::{Share, UserShare};
 use volley_stats::{Counters, ErrorKind};
 
 use super::*;
-use crate::Command;
-use crate::limit::{Limit, Pool};
+use crate::{Command, engine, prepare};
 
 const REQUESTS: u64 = 60;
 
@@ -38,29 +38,23 @@ fn closed_address() -> SocketAddr {
 
 /// What six users make of [`REQUESTS`] requests to these addresses.
 fn run_on(addresses: Vec<SocketAddr>) -> Counters {
-    let control = Arc::new(Control::new(Limit::Granted(Mutex::new(Pool::new(1, 6))), None, 1));
+    let text = format!("target: http://localhost/\nusers: 6\nrequests: {REQUESTS}\ntimeout: 5s");
+    let plan = Arc::new(volley_plan::parse(&text).unwrap());
+    let share = Share::Users(UserShare { users: 6, first_user: 0, every: 1 });
+    let work = Work::new(&plan, &share, 1).unwrap();
+    let control = Arc::new(engine::control(&plan.load, Some(&work), 1));
     control.obey(Command::Grant { from: 0, to: REQUESTS, last: true });
     control.obey(Command::Start { at_ns: 0, lease_until_ns: u64::MAX });
     let (to_reporter, reported) = mpsc::channel();
     let (_to_worker, cleared) = mpsc::channel();
-    run(WorkerSetup {
-        index: 0,
-        users: 0..6,
-        steps: vec![Prepared::new("GET", "localhost", "/", &[], &[], true).unwrap()],
-        addresses,
-        timeout_ns: 5_000_000_000,
-        connect_timeout_ns: 5_000_000_000,
-        backs_off: false,
-        clock: Clock::start(),
-        control,
-        events: unbounded_channel().0,
-        to_reporter,
-        cleared,
-    });
+    let requests = prepare::requests(&plan).unwrap();
+    let (clock, spin) = (Clock::start(), Spin::Off);
+    let worker = WorkerPlan { plan, requests, work, index: 0, workers: 1, seed: 1, clock, spin };
+    run(worker, addresses, Lines { control, events: unbounded_channel().0, to_reporter, cleared });
     let mut counters = Counters::default();
     for message in reported {
-        if let ToReporter::Window { window, .. } = message {
-            counters.merge(&window.rows[0].counters);
+        if let ToReporter::Window { mut window, .. } = message {
+            counters.merge(&window.row(Part::Measured, 0).counters);
         }
     }
     counters

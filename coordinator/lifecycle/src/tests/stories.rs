@@ -2,22 +2,11 @@
 
 use volley_plan::Verdict;
 
-use super::{A, B, MS, S, new_run, pass, ping, short, started, window};
-use crate::{Action, AgentState, Event, Run, StopReason};
-
-/// Pings of both agents every half second from `from_ns` to `to_ns`.
-fn alive(run: &mut Run, agents: &[volley_plan::link::Incarnation], from_ns: u64, to_ns: u64) -> Vec<Action> {
-    let mut actions = Vec::new();
-    let mut now_ns = from_ns;
-    while now_ns <= to_ns {
-        actions.extend(pass(run, now_ns));
-        for &agent in agents {
-            actions.extend(run.handle(now_ns, ping(agent, 1_000)));
-        }
-        now_ns += 500 * MS;
-    }
-    actions
-}
+use super::{
+    A, B, MS, S, alive, iterations, new_run, pass, ping, share_of, short, started, verdict, window,
+    window_facts,
+};
+use crate::{AgentState, Event, Gap, StopReason};
 
 #[test]
 fn case_01_a_count_is_granted_exactly() {
@@ -26,8 +15,7 @@ fn case_01_a_count_is_granted_exactly() {
         let mut sequences = [0, 0];
         for round in 0..1000 {
             let (index, agent) = [(0, A), (1, B)][round % 2];
-            let share =
-                run.agents().find(|share| share.facts.incarnation == agent).expect("takes part").clone();
+            let share = share_of(&run, agent).clone();
             if matches!(share.state, AgentState::Done) {
                 continue;
             }
@@ -39,11 +27,7 @@ fn case_01_a_count_is_granted_exactly() {
                 break;
             }
         }
-        let accounts = run.accounts();
-        assert_eq!(
-            (accounts.planned, accounts.started, accounts.missed, accounts.unknown),
-            (Some(requests), requests, 0, 0)
-        );
+        assert_eq!(iterations(&run), (Some(requests), requests, 0, 0));
         assert_eq!(
             run.outcome().map(|outcome| (&outcome.reason, outcome.verdict)),
             Some((&StopReason::CountReached, Verdict::None))
@@ -60,7 +44,7 @@ fn a_lost_agent_leaves_unknown_and_the_rest_goes_to_the_other() {
     assert_eq!((lost.facts.incarnation, lost.unreported()), (A, 5));
     // B does all that was not granted: 100 - 12 of A.
     for sequence in 1..40 {
-        let share = run.agents().find(|share| share.facts.incarnation == B).expect("takes part").clone();
+        let share = share_of(&run, B).clone();
         run.handle(5 * S, Event::GrantWanted { agent: B, taken: share.granted_to, iterations: 50 });
         let undone = share.granted - share.reported.iterations.started;
         run.handle(5 * S, window(B, sequence, undone, share.told_last));
@@ -168,8 +152,7 @@ fn an_agent_that_ends_before_its_time_is_no_clean_end() {
 fn a_count_cut_off_by_time_planned_what_it_did() {
     let mut run = started("users: 1\nrequests: 1000\nduration: 2s", &[A]);
     run.handle(2 * S, window(A, 1, 200, true));
-    let accounts = run.accounts();
-    assert_eq!((accounts.planned, accounts.started, accounts.missed), (Some(200), 200, 0));
+    assert_eq!(iterations(&run), (Some(200), 200, 0, 0));
     let outcome = run.outcome().expect("finished");
     assert_eq!((&outcome.reason, outcome.verdict), (&StopReason::DurationOver, Verdict::None));
 }
@@ -184,22 +167,98 @@ fn silence_while_preparing_ends_it() {
 }
 
 #[test]
-fn users_are_split_evenly_and_an_agent_without_any_is_let_go() {
-    let agents: Vec<_> = (1..=3).map(volley_plan::link::Incarnation).collect();
-    let (run, _) = new_run("users: 10\nrequests: 10", &agents);
-    assert_eq!(run.agents().map(|agent| agent.share.users).collect::<Vec<_>>(), [4, 3, 3]);
-    assert_eq!(run.agents().map(|agent| agent.share.first_user).collect::<Vec<_>>(), [0, 4, 7]);
-    let (run, actions) = new_run("users: 2\nrequests: 10", &agents);
-    assert_eq!(run.agents().count(), 2);
-    assert!(actions.contains(&Action::Free { agent: agents[2] }));
+fn a_number_for_each_user_needs_no_grants() {
+    let mut run = started("users: 3\niterations_per_user: 4", &[A, B]);
+    assert_eq!((share_of(&run, A).granted, share_of(&run, B).granted), (8, 4));
+    assert_eq!(short(&run.handle(S, Event::GrantWanted { agent: A, taken: 0, iterations: 5 })), [""; 0]);
+    let (mut lost, mut early) = (run.clone(), run.clone());
+
+    run.handle(S, window(A, 1, 8, true));
+    assert_eq!((run.state().name(), iterations(&run)), ("running", (Some(12), 8, 0, 0)));
+    run.handle(2 * S, window(B, 1, 4, true));
+    assert_eq!(iterations(&run), (Some(12), 12, 0, 0));
+    assert_eq!(verdict(&run), (Verdict::None, ""));
+    assert_eq!(run.outcome().map(|outcome| &outcome.reason), Some(&StopReason::CountReached));
+
+    lost.handle(S, window(A, 1, 8, true));
+    pass(&mut lost, 4 * S);
+    assert_eq!(iterations(&lost), (Some(12), 8, 0, 4));
+    assert_eq!(lost.gap(share_of(&lost, B)), Gap { missed: 0, unknown: 4 });
+    lost.handle(5 * S, window(B, 1, 3, true));
+    assert_eq!(iterations(&lost), (Some(12), 11, 1, 0));
+
+    early.handle(S, window(A, 1, 5, true));
+    assert!(share_of(&early, A).was_lost(), "it had work left");
+    early.handle(2 * S, window(B, 1, 4, true));
+    assert_eq!(iterations(&early), (Some(12), 9, 3, 0));
 }
 
 #[test]
-fn nothing_ok_is_invalid() {
-    let mut run = started("users: 1\nrequests: 2", &[A]);
-    let Event::Window { agent, mut facts } = window(A, 1, 2, true) else { unreachable!() };
-    (facts.ok, facts.failed) = (0, 2);
-    run.handle(S, Event::Window { agent, facts });
-    let outcome = run.outcome().expect("finished");
-    assert_eq!((outcome.verdict, outcome.sentence.as_str()), (Verdict::Invalid, "nothing succeeded"));
+fn a_number_for_each_user_cut_off_by_time_planned_what_was_done() {
+    let mut run = started("users: 1\niterations_per_user: 1000\nduration: 2s", &[A]);
+    run.handle(2 * S, window(A, 1, 200, true));
+    assert_eq!(iterations(&run), (Some(200), 200, 0, 0));
+    assert_eq!(run.outcome().map(|outcome| &outcome.reason), Some(&StopReason::DurationOver));
+}
+
+#[test]
+fn users_that_are_gone_before_the_end_have_no_time_left() {
+    let load = "load:\n  stages:\n    - { users: 2, for: 4s }\n    - { ramp_to: 0, for: 4s }\n    - { users: 0, for: 4s }";
+    // User 1 of B goes at 5 s, user 0 of A at 7 s: there are u(t) + ½ of them, rounded down.
+    let mut run = started(load, &[A, B]);
+    alive(&mut run, &[A, B], 0, 5 * S);
+    let mut early = run.clone();
+    run.handle(5 * S, window(B, 1, 50, true));
+    assert!(!share_of(&run, B).was_lost());
+    alive(&mut run, &[A], 5 * S, 7 * S);
+    run.handle(7 * S, window(A, 1, 70, true));
+    assert_eq!(verdict(&run), (Verdict::None, ""));
+    assert_eq!((run.end_run_ns(), run.accounts().planned_user_ms), (Some(12 * S), 12_000));
+    early.handle(5 * S, window(A, 1, 50, true));
+    assert!(share_of(&early, A).was_lost(), "its user had two seconds left");
+}
+
+#[test]
+fn the_time_of_lost_users_counts_without_the_warm_up() {
+    let mut run = started("users: 4\nwarmup: 2s\nduration: 10s", &[A, B]);
+    assert_eq!(run.accounts().planned_user_ms, 40_000);
+    alive(&mut run, &[A, B], 0, 3 * S);
+    run.handle(3 * S, window(A, 1, 5, false));
+    alive(&mut run, &[B], 3 * S, 7 * S);
+    // Seconds before 1 are reported, and those before 2 are warm-up.
+    assert_eq!(run.accounts().lost_user_ms, 20_000);
+    let Event::Window { agent, mut facts } = window(A, 2, 5, false) else { unreachable!() };
+    facts.watermark_s = 5;
+    run.handle(7 * S, Event::Window { agent, facts });
+    assert_eq!(run.accounts().lost_user_ms, 14_000);
+    run.handle(8 * S, Event::StopAsked);
+    let accounts = run.accounts();
+    assert_eq!((accounts.planned_user_ms, accounts.lost_user_ms), (24_000, 6_000));
+    run.handle(8 * S, window(B, 1, 5, true));
+    pass(&mut run, 60 * S);
+    assert!(verdict(&run).1.contains("users' time was lost"), "{:?}", run.outcome());
+}
+
+#[test]
+fn a_warm_up_is_run_time_and_not_measured() {
+    let mut run = started("users: 1\nwarmup: 5s\nduration: 10s", &[A]);
+    alive(&mut run, &[A], 0, 14 * S);
+    assert_eq!(run.state().name(), "running");
+    pass(&mut run, 15 * S);
+    assert_eq!((run.end_run_ns(), run.measured_ns()), (Some(15 * S), Some(10 * S)));
+    let mut facts = window_facts(1, 100, 0, true);
+    facts.latest_ns = 15 * S + 7 * MS;
+    run.handle(15 * S, Event::Window { agent: A, facts });
+    assert_eq!((run.end_run_ns(), run.active_run_ns()), (Some(15 * S), Some(15 * S + 7 * MS)));
+    assert_eq!(run.measured_ns(), Some(10 * S + 7 * MS));
+    assert_eq!(verdict(&run), (Verdict::None, ""));
+}
+
+#[test]
+fn the_plans_drain_is_waited_for() {
+    let mut run = started("users: 1\nduration: 10s\ndrain: 7s", &[A]);
+    alive(&mut run, &[A], 0, 10 * S);
+    assert_eq!(run.deadline_ns(), Some(13 * S), "silence comes first");
+    alive(&mut run, &[A], 10 * S, 26 * S);
+    assert_eq!(run.deadline_ns(), Some(27 * S), "the drain, and ten seconds for reports that are owed");
 }

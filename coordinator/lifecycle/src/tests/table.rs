@@ -37,6 +37,16 @@ fn timed() -> Run {
     started("users: 2\nduration: 10s", &[A, B])
 }
 
+fn per_user() -> Run {
+    started("users: 2\niterations_per_user: 5", &[A, B])
+}
+
+const OPEN: &str = "rate: 10/s\nduration: 10s\nmax_in_flight: 10";
+
+fn open() -> Run {
+    started(OPEN, &[A, B])
+}
+
 fn draining() -> Run {
     let mut run = timed();
     run.handle(S, stop());
@@ -90,6 +100,32 @@ fn preparing_ends_in_a_start_or_not_at_all() {
 }
 
 #[test]
+fn only_a_number_in_all_is_granted() {
+    for load in [OPEN, "users: 2\niterations_per_user: 5", "users: 2\nduration: 10s"] {
+        let (mut run, actions) = new_run(load, &[A, B]);
+        let part = if load == OPEN { "1260/2520" } else { "1" };
+        assert_eq!(short(&actions), [format!("send a prepare {part}"), format!("send b prepare {part}")]);
+        run.handle(S, Event::Ready { agent: A });
+        check(run, Event::Ready { agent: B }, &["send a start", "send b start", "note"], "running");
+    }
+    for run in [open(), per_user(), timed()] {
+        check(run, wants(0), &[], "running");
+    }
+}
+
+#[test]
+fn an_agents_last_word_ends_its_part() {
+    let release = ["keep a 1", "ack a 1", "send a release", "free a"];
+    let early = ["keep a 1", "ack a 1", "note", "send a release", "free a"];
+    check(per_user(), window(A, 1, 5, true), &release, "running");
+    check(per_user(), window(A, 1, 4, true), &early, "running");
+    check(open(), window(A, 1, 50, true), &release, "running");
+    check(open(), window(A, 1, 49, true), &early, "running");
+    check(timed(), window(A, 1, 50, true), &early, "running");
+    check(counted(), window(A, 1, 12, true), &early, "running");
+}
+
+#[test]
 fn running_renews_grants_and_keeps() {
     check(counted(), ping(A, 3), &["renew a 4000"], "running");
     check(counted(), ping(Incarnation(9), 3), &[], "running");
@@ -102,6 +138,11 @@ fn running_renews_grants_and_keeps() {
     check(counted(), refused(A), &[], "running");
     check(counted(), Event::Time, &[], "running");
     check(counted(), stop(), &["note", "send a stop 1000+10000", "send b stop 1000+10000"], "draining");
+    for run in [open(), per_user()] {
+        check(run.clone(), ping(A, 3), &["renew a 4000"], "running");
+        check(run.clone(), window(A, 1, 5, false), &["keep a 1", "ack a 1"], "running");
+        check(run, stop(), &["note", "send a stop 1000+10000", "send b stop 1000+10000"], "draining");
+    }
     check(timed(), broken_store(), &["note", "send a stop 1000+0", "send b stop 1000+0"], "draining");
 }
 

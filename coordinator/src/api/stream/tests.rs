@@ -16,7 +16,7 @@ use volley_lifecycle::{Run, Settings};
 use volley_plan::link::RunId;
 
 use super::*;
-use crate::api::{MAX_STREAMS, guarded, router};
+use crate::api::{guarded, router};
 use crate::live::{Head, Live};
 use crate::store::SharedSeries;
 use crate::testing::{Server, coordinator, json, new_run, plan};
@@ -123,12 +123,12 @@ async fn a_silent_stream_says_that_it_is_there() {
 async fn streams_are_bounded() {
     let coordinator = coordinator();
     let closing = watch::Sender::new(false);
-    let state = AppState::new(coordinator.clone(), closing.subscribe());
+    let state = AppState::new(coordinator.clone(), closing.subscribe(), 3);
     let waits = new_run("users: 1\nrequests: 1\nagents: { wait: 10m }");
     let run = coordinator.start_run(waits).await.unwrap();
     let path = format!("/api/v1/runs/{run}/stream");
     let body = answer(&state, &path).await.into_body();
-    let held = state.streams.clone().acquire_many_owned(MAX_STREAMS as u32 - 1).await.unwrap();
+    let held = state.streams.clone().acquire_many_owned(2).await.unwrap();
     assert_eq!(answer(&state, &path).await.status(), 503);
     drop((held, body));
     assert_eq!(answer(&state, &path).await.status(), 200, "a place is free again");

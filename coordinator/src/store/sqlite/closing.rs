@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
-use volley_plan::link::{Incarnation, RunId};
-use volley_stats::{ErrorKind, TotalRow};
+use volley_plan::link::{Incarnation, Order, RunId};
+use volley_stats::{ErrorKind, SECOND_NS, TotalRow};
 
 use super::codec::CodecError;
 use super::jobs::{Update, Written};
@@ -14,8 +14,9 @@ use super::open_runs::OpenRuns;
 use super::read::{self, ReadError};
 use super::shared::Shared;
 use super::writer::Job as _;
-use super::{Grain, StoreError, sql};
+use super::{Grain, StoreError, merge, sql};
 use crate::document::{AgentRemains, Remains, RunDocument, closed};
+use crate::store::SavedOrder;
 
 /// The span of the short-term figures, in seconds.
 const RECENT_S: u32 = 5;
@@ -48,7 +49,9 @@ fn close(db: &Connection, run: &RunId) -> Result<(), StoreError> {
     let of_run = |error: ReadError| error.of(run);
     let document =
         read::document(db, key).map_err(of_run)?.ok_or_else(|| StoreError::NotFound(run.clone()))?;
-    super::merge::merge(db, &mut runs, run, super::merge::Complete::All)?;
+    merge::merge(db, &mut runs, run, merge::Complete::All)?;
+    // If this transaction is undone, so is what is known of the run here.
+    merge::merged(&mut runs, run, merge::Complete::All);
     let document = told(db, &mut runs, run, key, document).map_err(of_run)?;
     // All is merged by now, so this only writes the document. Nothing of it stays in memory.
     Update(Written::of(&document)?).execute(db, &mut runs).map(drop)
@@ -61,23 +64,31 @@ fn told(
     key: i64,
     document: RunDocument,
 ) -> Result<RunDocument, ReadError> {
-    let (agents, seen) = (agents(db, key)?, seen(db, key)?);
+    let plan = volley_plan::parse(&document.plan).ok();
+    let warmup_ns = plan.as_ref().map_or(0, |plan| plan.load.warmup_ns());
+    let measured_from_s = u32::try_from(warmup_ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX);
+    let mut agents = agents(db, key)?;
+    add_health(db, key, measured_from_s, &mut agents)?;
+    let seed = add_shares(db, key, &mut agents)?;
+    let seen = seen(db, key, measured_from_s)?;
     let Some(open) = runs.known(run) else { return Ok(document) };
     let series = open.series.lock();
     let to_s = series.end_s();
-    let from_s = to_s.saturating_sub(RECENT_S);
+    let from_s = to_s.saturating_sub(RECENT_S).max(measured_from_s.min(to_s));
     let mut recent = TotalRow::default();
     for span in read::spans(db, key, Grain::Second, from_s, to_s)? {
-        recent.add(&span.row.open().map_err(CodecError::from)?);
+        recent.merge(&span.row.open::<u32>().map_err(CodecError::from)?);
     }
-    let remains = Remains { series: &series, seen: &seen, recent: (from_s, to_s, recent), agents: &agents };
+    let recent = (from_s, to_s, recent);
+    let plan = plan.as_ref();
+    let remains = Remains { plan, seed, series: &series, seen: &seen, recent, agents: &agents };
     Ok(closed(document, &remains))
 }
 
 /// First and last second of each error kind.
-fn seen(db: &Connection, run: i64) -> Result<BTreeMap<ErrorKind, (u32, u32)>, ReadError> {
+fn seen(db: &Connection, run: i64, from_s: u32) -> Result<BTreeMap<ErrorKind, (u32, u32)>, ReadError> {
     let mut seen = BTreeMap::new();
-    for span in read::spans(db, run, Grain::Second, 0, u32::MAX)? {
+    for span in read::spans(db, run, Grain::Second, from_s, u32::MAX)? {
         for (kind, _) in span.row.counters.errors.iter() {
             seen.entry(kind).or_insert((span.from_s, span.from_s)).1 = span.from_s;
         }
@@ -85,7 +96,9 @@ fn seen(db: &Connection, run: i64) -> Result<BTreeMap<ErrorKind, (u32, u32)>, Re
     Ok(seen)
 }
 
-fn agents(db: &Connection, run: i64) -> rusqlite::Result<BTreeMap<Incarnation, AgentRemains>> {
+type Agents = BTreeMap<Incarnation, AgentRemains>;
+
+fn agents(db: &Connection, run: i64) -> rusqlite::Result<Agents> {
     let text = "SELECT incarnation, granted, iterations, started, ok + failed FROM agents WHERE run = ?";
     let mut statement = db.prepare(text)?;
     let agents = statement.query_map([run], |row| {
@@ -95,8 +108,29 @@ fn agents(db: &Connection, run: i64) -> rusqlite::Result<BTreeMap<Incarnation, A
             iterations: count(2)?,
             started: count(3)?,
             completed: count(4)?,
+            ..AgentRemains::default()
         };
         Ok((Incarnation(count(0)?), remains))
     })?;
     agents.collect()
+}
+
+/// Sums up how the agents were in the measured part.
+fn add_health(db: &Connection, run: i64, from_s: u32, agents: &mut Agents) -> Result<(), ReadError> {
+    for ((_, agent), health) in read::health(db, run, from_s, usize::MAX)?.reports {
+        agents.entry(agent).or_default().health.add(&health);
+    }
+    Ok(())
+}
+
+/// What the orders say of the agents' users, and of the run's seed.
+fn add_shares(db: &Connection, run: i64, agents: &mut Agents) -> Result<u64, ReadError> {
+    let mut found = 0;
+    for SavedOrder { agent, order, .. } in read::orders(db, run)? {
+        if let Order::Prepare { share, seed, .. } = order {
+            found = seed;
+            agents.entry(agent).or_default().users = share.users();
+        }
+    }
+    Ok(found)
 }

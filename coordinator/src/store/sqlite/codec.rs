@@ -1,17 +1,19 @@
-//! The stored forms of windows, rows and totals: bytes with a form number beside them, so that what an older version
-//! wrote stays readable.
+//! The stored forms of windows, rows, totals and health: bytes with a form number beside them, so that what an older
+//! version wrote stays readable.
 //!
-//! Form 1 is the wire form of the proto crate. It is read here without that crate's bounds: they are for what strangers
-//! send, and sums over a fleet and a long run may well lie above them.
+//! Form 1 is the wire form of the proto crate, whose fields are only ever added to: what an older version didn't write is
+//! nothing, or zero. It is read here without that crate's bounds: they are for what strangers send, and sums over a fleet
+//! and a long run may well lie above them.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 
 use prost::Message as _;
 use thiserror::Error;
 use volley_proto::v1;
 use volley_stats::{
-    Counters, DecodeError, ErrorCounts, ErrorKind, Histogram, Iterations, Part, Row, RowKey, SealedHistogram,
-    SealedRow, Second, Statuses, TotalRow, Window,
+    Counters, DecodeError, ErrorCounts, ErrorKind, Health, Iterations, Part, Row, RowKey, SealedHistogram,
+    SealedRow, Second, Statuses, Timed, TotalRow, Window,
 };
 
 /// The form that is written.
@@ -55,8 +57,12 @@ pub(super) fn encode_window(window: &Window) -> Vec<u8> {
     for (second, scalars) in &window.seconds {
         delimit(&v1::Second::from((*second, *scalars)), &mut seconds);
     }
+    let mut health = Vec::new();
+    for (second, of_second) in &window.health {
+        delimit(&v1::Health::from((*second, *of_second)), &mut health);
+    }
     let Window { watermark_s, latest_ns, .. } = *window;
-    v1::Window { rows, seconds, watermark_s, latest_ns }.encode_to_vec()
+    v1::Window { rows, seconds, watermark_s, latest_ns, health }.encode_to_vec()
 }
 
 fn delimit(message: &impl prost::Message, bytes: &mut Vec<u8>) {
@@ -67,7 +73,9 @@ fn delimit(message: &impl prost::Message, bytes: &mut Vec<u8>) {
 pub(super) fn decode_window(form: i64, bytes: &[u8]) -> Result<Window, CodecError> {
     check_form(form)?;
     let wire = v1::Window::decode(bytes)?;
-    let mut window = Window { watermark_s: wire.watermark_s, latest_ns: wire.latest_ns, ..Window::default() };
+    let health = healths(&wire.health)?;
+    let mut window =
+        Window { health, watermark_s: wire.watermark_s, latest_ns: wire.latest_ns, ..Window::default() };
     let mut rest = wire.rows.as_slice();
     while !rest.is_empty() {
         let row = v1::Row::decode_length_delimited(&mut rest)?;
@@ -79,6 +87,51 @@ pub(super) fn decode_window(form: i64, bytes: &[u8]) -> Result<Window, CodecErro
         window.seconds.insert(second, scalars);
     }
     Ok(window)
+}
+
+/// The health in a window that [`encode_window`] wrote, and nothing else of it.
+pub(super) fn decode_health_of_window(form: i64, bytes: &[u8]) -> Result<BTreeMap<u32, Health>, CodecError> {
+    check_form(form)?;
+    healths(&v1::Window::decode(bytes)?.health)
+}
+
+fn healths(mut rest: &[u8]) -> Result<BTreeMap<u32, Health>, CodecError> {
+    let mut healths = BTreeMap::new();
+    while !rest.is_empty() {
+        let wire = v1::Health::decode_length_delimited(&mut rest)?;
+        healths.insert(wire.second, health(&wire));
+    }
+    Ok(healths)
+}
+
+/// How an agent was in one second. Which, and who, stands in its columns.
+pub(super) fn encode_health(health: &Health) -> Vec<u8> {
+    v1::Health::from((0, *health)).encode_to_vec()
+}
+
+/// What [`encode_health`] wrote.
+pub(super) fn decode_health(form: i64, bytes: &[u8]) -> Result<Health, CodecError> {
+    check_form(form)?;
+    Ok(health(&v1::Health::decode(bytes)?))
+}
+
+fn health(wire: &v1::Health) -> Health {
+    Health {
+        span_ns: wire.span_ns,
+        lag_p99_ns: wire.lag_p99_ns,
+        lag_max_ns: wire.lag_max_ns,
+        latency_p99_ns: wire.latency_p99_ns,
+        stall_max_ns: wire.stall_max_ns,
+        cpu_ns: wire.cpu_ns,
+        busiest_cpu_ns: wire.busiest_cpu_ns,
+        waited_ns: wire.waited_ns,
+        throttled_ns: wire.throttled_ns,
+        stolen_ns: wire.stolen_ns,
+        resident_bytes: wire.resident_bytes,
+        descriptors: wire.descriptors,
+        descriptors_limit: wire.descriptors_limit,
+        local_ports: wire.local_ports,
+    }
 }
 
 /// A merged row. What it is of stands in its columns.
@@ -94,24 +147,12 @@ pub(super) fn decode_row(form: i64, bytes: &[u8]) -> Result<SealedRow, CodecErro
 
 /// Totals, whose counts have 64 bits.
 pub(super) fn encode_total(total: &TotalRow) -> Vec<u8> {
-    let sealed = SealedRow {
-        counters: total.counters.clone(),
-        latency: sealed_total(&total.latency),
-        failed_latency: sealed_total(&total.failed_latency),
-    };
-    encode_row(&sealed)
-}
-
-fn sealed_total(total: &Histogram<u64>) -> SealedHistogram {
-    let (min_ns, max_ns) = (total.min_ns().unwrap_or(0), total.max_ns().unwrap_or(0));
-    SealedHistogram { bytes: total.to_bytes(), min_ns, max_ns }
+    encode_row(&total.seal())
 }
 
 /// What [`encode_total`] wrote.
 pub(super) fn decode_total(form: i64, bytes: &[u8]) -> Result<TotalRow, CodecError> {
-    let SealedRow { counters, latency, failed_latency } = decode_row(form, bytes)?;
-    let open = |sealed: SealedHistogram| Histogram::from_bytes(&sealed.bytes, sealed.min_ns, sealed.max_ns);
-    Ok(TotalRow { counters, latency: open(latency)?, failed_latency: open(failed_latency)? })
+    Ok(decode_row(form, bytes)?.open()?)
 }
 
 fn wire_row(key: Option<RowKey>, row: &SealedRow) -> v1::Row {
@@ -127,7 +168,14 @@ fn wire_row(key: Option<RowKey>, row: &SealedRow) -> v1::Row {
         counters: Some(row.counters.clone().into()),
         latency: wire_histogram(&row.latency),
         failed_latency: wire_histogram(&row.failed_latency),
+        service_time: wire_histogram(&row.service_time),
+        cancelled_age: wire_histogram(&row.cancelled_age),
+        timing: row.timing.iter().map(|(timed, histogram)| timed_histogram(*timed, histogram)).collect(),
     }
+}
+
+fn timed_histogram(timed: Timed, histogram: &SealedHistogram) -> v1::TimedHistogram {
+    v1::TimedHistogram { timed: timed as u32, histogram: wire_histogram(histogram) }
 }
 
 fn wire_histogram(sealed: &SealedHistogram) -> Option<v1::Histogram> {
@@ -147,11 +195,23 @@ fn row_key(wire: &v1::Row) -> Result<RowKey, CodecError> {
 
 fn sealed_row(wire: v1::Row) -> Result<SealedRow, CodecError> {
     let counters = counters(wire.counters.ok_or(CodecError::Field("Row.counters"))?)?;
-    let sealed = |wire: Option<v1::Histogram>| {
-        let v1::Histogram { bytes, min_ns, max_ns } = wire.unwrap_or_default();
-        SealedHistogram { bytes, min_ns, max_ns }
-    };
-    Ok(SealedRow { counters, latency: sealed(wire.latency), failed_latency: sealed(wire.failed_latency) })
+    let timing = wire.timing.into_iter().map(|wire| {
+        let timed = Timed::ALL.get(wire.timed as usize).ok_or(CodecError::Field("TimedHistogram.timed"))?;
+        Ok((*timed, sealed_histogram(wire.histogram)))
+    });
+    Ok(SealedRow {
+        counters,
+        latency: sealed_histogram(wire.latency),
+        service_time: sealed_histogram(wire.service_time),
+        failed_latency: sealed_histogram(wire.failed_latency),
+        cancelled_age: sealed_histogram(wire.cancelled_age),
+        timing: timing.collect::<Result<_, CodecError>>()?,
+    })
+}
+
+fn sealed_histogram(wire: Option<v1::Histogram>) -> SealedHistogram {
+    let v1::Histogram { bytes, min_ns, max_ns } = wire.unwrap_or_default();
+    SealedHistogram { bytes, min_ns, max_ns }
 }
 
 fn counters(wire: v1::Counters) -> Result<Counters, CodecError> {
@@ -187,9 +247,14 @@ fn error_kind(number: i32) -> Result<ErrorKind, CodecError> {
 }
 
 fn scalars(wire: v1::Second) -> (u32, Second) {
-    let v1::Second { second, started, finished, missed, users, in_flight, connections } = wire;
+    let v1::Second { second, started, finished, missed, users, in_flight, connections, .. } = wire;
     let iterations = Iterations { started, finished, missed };
-    (second, Second { iterations, users, in_flight, connections })
+    let warmup = Iterations {
+        started: wire.warmup_started,
+        finished: wire.warmup_finished,
+        missed: wire.warmup_missed,
+    };
+    (second, Second { iterations, warmup, users, in_flight, connections })
 }
 
 /// A sealed row, opened; for those that need the values.
@@ -198,95 +263,4 @@ pub(super) fn open_row(form: i64, bytes: &[u8]) -> Result<Row, CodecError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    fn row(ok: u64, failed: u64) -> Row {
-        let mut row = Row::default();
-        for n in 0..ok {
-            row.latency.record(1_000_000 + n * 31_000);
-        }
-        for n in 0..failed {
-            row.failed_latency.record(5_000 + n);
-        }
-        let counters = &mut row.counters;
-        (counters.started, counters.ok, counters.failed, counters.cancelled) =
-            (ok + failed + 1, ok, failed, 1);
-        (counters.bytes_sent, counters.bytes_received, counters.body_bytes) = (1, 2, 3);
-        (counters.never_sent, counters.resent, counters.connections_opened) = (4, 5, 6);
-        counters.statuses.add(200, ok);
-        counters.statuses.add(404, 1);
-        for (n, kind) in (0..).zip(ErrorKind::ALL) {
-            counters.errors.add(*kind, n);
-        }
-        row
-    }
-
-    #[test]
-    fn windows_lead_back() {
-        let iterations = Iterations { started: 5, finished: 4, missed: 3 };
-        let warmup = RowKey { from_s: 0, to_s: 9, step: 65_535, part: Part::Warmup };
-        let window = Window {
-            rows: BTreeMap::from([
-                (warmup, row(0, 3)),
-                (RowKey::second(7, 0), row(1000, 0)),
-                (RowKey::second(7, 1), Row::default()),
-            ]),
-            seconds: BTreeMap::from([
-                (6, Second::default()),
-                (7, Second { iterations, users: 1, in_flight: 2, connections: 3 }),
-            ]),
-            watermark_s: 7,
-            latest_ns: 7_900_000_000,
-        };
-        let bytes = encode_window(&window);
-        assert_eq!(decode_window(FORM, &bytes).unwrap(), window);
-        assert!(matches!(decode_window(FORM + 1, &bytes), Err(CodecError::Form(form)) if form == FORM + 1));
-        assert_eq!(decode_window(FORM, &encode_window(&Window::default())).unwrap(), Window::default());
-        // It is the wire form, so the proto crate reads it too where it keeps its bounds.
-        let simple = Window { rows: BTreeMap::from([(RowKey::second(7, 0), simple_row())]), ..window };
-        let wire = v1::Window::decode(encode_window(&simple).as_slice()).unwrap();
-        assert_eq!(Window::try_from(wire).unwrap(), simple);
-    }
-
-    fn simple_row() -> Row {
-        let mut row = Row::default();
-        row.latency.record(5_000);
-        (row.counters.started, row.counters.ok) = (1, 1);
-        row
-    }
-
-    #[test]
-    fn rows_and_totals_lead_back_however_large() {
-        let sealed = row(500, 2).seal();
-        assert_eq!(decode_row(FORM, &encode_row(&sealed)).unwrap(), sealed);
-        let mut total = TotalRow::default();
-        total.add(&row(500, 2));
-        // Twice as much forty times over: sums that no 32 bits and no bound of the wire hold.
-        for _ in 0..40 {
-            let half = total.clone();
-            total.merge(&half);
-        }
-        assert_eq!(total.latency.count(), 500 << 40);
-        assert_eq!(decode_total(FORM, &encode_total(&total)).unwrap(), total);
-        assert_eq!(decode_total(FORM, &encode_total(&TotalRow::default())).unwrap(), TotalRow::default());
-    }
-
-    #[test]
-    fn damaged_bytes_are_errors_and_never_a_panic() {
-        let bytes = encode_window(&Window {
-            rows: BTreeMap::from([(RowKey::second(1, 0), row(20, 1))]),
-            ..Window::default()
-        });
-        let mut unreadable = 0;
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0x5a;
-            unreadable += u32::from(decode_window(FORM, &damaged).is_err());
-            unreadable += u32::from(decode_window(FORM, &bytes[..at]).is_err());
-        }
-        assert!(unreadable > 100, "{unreadable} of {}", bytes.len());
-    }
-}
+mod tests;

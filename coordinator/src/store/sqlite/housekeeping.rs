@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
-use volley_stats::Row;
+use volley_stats::{Row, RowKey};
 
 use super::Retention;
 use super::minutes::MinuteKey;
@@ -39,8 +39,8 @@ pub(super) struct Rolling {
 pub(super) struct Minute {
     pub(super) from_s: u32,
     pub(super) keys: VecDeque<MinuteKey>,
-    /// How many keys there were.
-    pub(super) rows: usize,
+    /// The rows that are written.
+    pub(super) done: Vec<RowKey>,
     /// What is merged of it so far.
     pub(super) all: Row,
 }

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, params};
 use volley_plan::link::{Incarnation, RunId};
-use volley_stats::{RowKey, Second, Series};
+use volley_stats::{Health, Iterations, RowKey, Second, Series};
 
 use super::codec::{self, FORM};
 use super::open_runs::{OpenRun, OpenRuns, Unmerged};
-use super::read::part_number;
+use super::read::{self, ReadError, part_number};
 use super::{minutes, sql};
 use crate::store::sequences::Sequences;
-use crate::store::{Grain, StoreError};
+use crate::store::{Grain, StoreError, Strain};
 
 /// The seconds of a run that nothing more is expected of.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +46,17 @@ pub(super) fn merge(
     let series = open.series.lock();
     for second in touched_seconds(&open.unmerged) {
         let damaged = |source| StoreError::Damaged { run: run.clone(), source };
-        let body = if series.rows_in(second) > 1 {
+        let body = if read::is_told_by_rows(series.keys_in(second)) {
+            None
+        } else {
             let merged = series.second(second).map_err(|error| damaged(error.into()))?;
             Some(codec::encode_row(&merged.row.seal()))
-        } else {
-            None
         };
-        sql(write_span(db, open.key, Grain::Second, second, &series.scalars(second), body.as_deref()))?;
+        let strain = open.unmerged.strains.get(&second).copied().unwrap_or_default();
+        let span = SpanHead { grain: Grain::Second, from_s: second, scalars: series.scalars(second), strain };
+        sql(write_span(db, open.key, &span, body.as_deref()))?;
     }
+    write_health(db, open).map_err(|error| error.of(run))?;
     sql(write(db, open, &series))?;
     let complete_s = complete.below_s(&series);
     // Minutes that were taken away are to be put together again, even if the run is over.
@@ -66,6 +69,7 @@ pub(super) fn merge(
 fn touched_seconds(unmerged: &Unmerged) -> impl Iterator<Item = u32> + use<> {
     let of_rows = unmerged.rows.iter().filter(|key| key.to_s == key.from_s + 1).map(|key| key.from_s);
     let mut seconds = unmerged.seconds.clone();
+    seconds.extend(unmerged.strains.keys());
     seconds.extend(of_rows);
     seconds.into_iter()
 }
@@ -97,7 +101,8 @@ fn write(db: &Connection, open: &OpenRun, series: &Series) -> rusqlite::Result<(
 /// Minutes that may have been put together before what is merged now came.
 fn touched_minutes(unmerged: &Unmerged) -> impl Iterator<Item = u32> + use<> {
     let of_rows = unmerged.rows.iter().map(|key| Grain::Minute.begin(key.from_s));
-    let of_seconds = unmerged.seconds.iter().map(|second| Grain::Minute.begin(*second));
+    let seconds = unmerged.seconds.iter().chain(unmerged.strains.keys());
+    let of_seconds = seconds.map(|second| Grain::Minute.begin(*second));
     of_rows.chain(of_seconds).collect::<BTreeSet<_>>().into_iter()
 }
 
@@ -125,30 +130,74 @@ fn write_agents(db: &Connection, open: &OpenRun) -> rusqlite::Result<()> {
             cancelled
         ])?;
     }
-    let text =
-        "INSERT INTO agent_seconds (run, second, incarnation, started, finished, missed, users, in_flight,
-                connections) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-                started = started + excluded.started, finished = finished + excluded.finished,
-                missed = missed + excluded.missed, users = users + excluded.users,
+    write_agent_seconds(db, open)
+}
+
+fn write_agent_seconds(db: &Connection, open: &OpenRun) -> rusqlite::Result<()> {
+    let text = "INSERT INTO agent_seconds (run, second, incarnation, started, finished, missed, warmup_started,
+                warmup_finished, warmup_missed, users, in_flight, connections) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET started = started + excluded.started,
+                finished = finished + excluded.finished, missed = missed + excluded.missed,
+                warmup_started = warmup_started + excluded.warmup_started,
+                warmup_finished = warmup_finished + excluded.warmup_finished,
+                warmup_missed = warmup_missed + excluded.warmup_missed, users = users + excluded.users,
                 in_flight = in_flight + excluded.in_flight, connections = connections + excluded.connections";
     let mut statement = db.prepare_cached(text)?;
     for ((second, Incarnation(incarnation)), scalars) in &open.unmerged.agent_seconds {
-        let Second { iterations, users, in_flight, connections } = scalars;
-        let [started, finished, missed] =
-            [iterations.started, iterations.finished, iterations.missed].map(u64::cast_signed);
+        let [a, b, c, d, e, f] = counts(scalars);
         let incarnation = incarnation.cast_signed();
+        let Second { users, in_flight, connections, .. } = scalars;
         statement.execute(params![
             open.key,
             second,
             incarnation,
-            started,
-            finished,
-            missed,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
             users,
             in_flight,
             connections
         ])?;
     }
+    Ok(())
+}
+
+/// The columns `started, finished, missed` of the measured part, and those of the warm-up.
+fn counts(scalars: &Second) -> [i64; 6] {
+    let Second { iterations, warmup, .. } = scalars;
+    let of = |part: &Iterations| [part.started, part.finished, part.missed].map(u64::cast_signed);
+    let ([a, b, c], [d, e, f]) = (of(iterations), of(warmup));
+    [a, b, c, d, e, f]
+}
+
+/// Adds to what is there of an agent's second: mostly nothing.
+fn write_health(db: &Connection, open: &OpenRun) -> Result<(), ReadError> {
+    let text = "INSERT INTO agent_health (run, second, incarnation, form, body) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO NOTHING";
+    let mut add = db.prepare_cached(text)?;
+    for ((second, Incarnation(incarnation)), health) in &open.unmerged.health {
+        let incarnation = incarnation.cast_signed();
+        let body = codec::encode_health(health);
+        if add.execute(params![open.key, second, incarnation, FORM, body])? == 0 {
+            add_health(db, (open.key, *second, incarnation), health)?;
+        }
+    }
+    Ok(())
+}
+
+fn add_health(db: &Connection, key: (i64, u32, i64), more: &Health) -> Result<(), ReadError> {
+    let text = "SELECT form, body FROM agent_health WHERE run = ? AND second = ? AND incarnation = ?";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?));
+    let (form, body) = db.prepare_cached(text)?.query_row(key, read)?;
+    let mut sum = codec::decode_health(form, &body)?;
+    sum.merge(more);
+    let text =
+        "UPDATE agent_health SET form = ?4, body = ?5 WHERE run = ?1 AND second = ?2 AND incarnation = ?3";
+    let values = params![key.0, key.1, key.2, FORM, codec::encode_health(&sum)];
+    db.prepare_cached(text)?.execute(values)?;
     Ok(())
 }
 
@@ -169,33 +218,51 @@ pub(super) fn write_row(
     Ok(())
 }
 
-/// Writes a span in place of the one that is there.
+/// What a span has beside its results.
+pub(super) struct SpanHead {
+    pub(super) grain: Grain,
+    pub(super) from_s: u32,
+    pub(super) scalars: Second,
+    pub(super) strain: Strain,
+}
+
+/// Writes a span in place of the one that is there, but for its strain, which is the most that was told.
 pub(super) fn write_span(
     db: &Connection,
     run: i64,
-    grain: Grain,
-    from_s: u32,
-    scalars: &Second,
+    span: &SpanHead,
     body: Option<&[u8]>,
 ) -> rusqlite::Result<()> {
-    let text = "INSERT INTO spans (run, scale, from_s, started, finished, missed, users, in_flight, connections, form,
-                body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET started = excluded.started,
-                finished = excluded.finished, missed = excluded.missed, users = excluded.users,
-                in_flight = excluded.in_flight, connections = excluded.connections, form = excluded.form,
-                body = excluded.body";
-    let Second { iterations, users, in_flight, connections } = scalars;
-    let [started, finished, missed] =
-        [iterations.started, iterations.finished, iterations.missed].map(u64::cast_signed);
+    let text =
+        "INSERT INTO spans (run, scale, from_s, started, finished, missed, warmup_started, warmup_finished,
+                warmup_missed, users, in_flight, connections, busiest, stolen, form, body)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+                started = excluded.started, finished = excluded.finished, missed = excluded.missed,
+                warmup_started = excluded.warmup_started, warmup_finished = excluded.warmup_finished,
+                warmup_missed = excluded.warmup_missed, users = excluded.users,
+                in_flight = excluded.in_flight, connections = excluded.connections,
+                busiest = coalesce(max(busiest, excluded.busiest), busiest, excluded.busiest),
+                stolen = coalesce(max(stolen, excluded.stolen), stolen, excluded.stolen),
+                form = excluded.form, body = excluded.body";
+    let SpanHead { grain, from_s, scalars, strain } = span;
+    let [a, b, c, d, e, f] = counts(scalars);
+    let Second { users, in_flight, connections, .. } = scalars;
+    let [busiest, stolen] = strain.thousandths();
     let values = params![
         run,
         grain.seconds(),
         from_s,
-        started,
-        finished,
-        missed,
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
         users,
         in_flight,
         connections,
+        busiest,
+        stolen,
         FORM,
         body
     ];

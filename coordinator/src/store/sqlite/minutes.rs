@@ -10,9 +10,10 @@ use rusqlite::{Connection, params};
 use volley_stats::{Part, Row, Second, StepId};
 
 use super::codec;
-use super::read::{self, ReadError, part, part_number};
-use crate::store::Span;
+use super::merge::SpanHead;
+use super::read::{self, HEAD, ReadError, part, part_number};
 use crate::store::span::extend;
+use crate::store::{Grain, Span, Strain};
 
 /// Which rows a minute has.
 pub(super) type MinuteKey = (StepId, Part);
@@ -44,17 +45,21 @@ pub(super) fn merged(db: &Connection, run: i64, minute_s: u32, key: MinuteKey) -
     Ok(merged)
 }
 
-/// The scalars of a minute; `None` where nothing is known of it.
-pub(super) fn scalars(db: &Connection, run: i64, minute_s: u32) -> rusqlite::Result<Option<Second>> {
-    let text = "SELECT started, finished, missed, users, in_flight, connections FROM spans
-                WHERE run = ?1 AND scale = 1 AND from_s >= ?2 AND from_s < ?3 ORDER BY from_s";
-    let mut statement = db.prepare_cached(text)?;
+/// The scalars and the strain of a minute; `None` where nothing is known of it.
+pub(super) fn head(db: &Connection, run: i64, minute_s: u32) -> rusqlite::Result<Option<SpanHead>> {
+    let text = format!(
+        "SELECT {HEAD} FROM spans WHERE run = ?1 AND scale = 1 AND from_s >= ?2 AND from_s < ?3 ORDER BY from_s"
+    );
+    let mut statement = db.prepare_cached(&text)?;
     let mut rows = statement.query(params![run, minute_s, minute_s + 60])?;
-    let mut sum: Option<Second> = None;
+    let mut found = None;
+    let (mut scalars, mut strain) = (Second::default(), Strain::default());
     while let Some(row) = rows.next()? {
-        extend(sum.get_or_insert_default(), &read::scalars(row, 0)?);
+        extend(&mut scalars, &read::scalars(row, 0)?);
+        strain.merge(read::strain(row, 0)?);
+        found = Some(SpanHead { grain: Grain::Minute, from_s: minute_s, scalars, strain });
     }
-    Ok(sum)
+    Ok(found)
 }
 
 /// The minutes that begin in `from_s..to_s`, have seconds, and have no span of their own.
@@ -74,12 +79,13 @@ pub(super) fn missing(db: &Connection, run: i64, from_s: u32, to_s: u32) -> rusq
 
 /// A minute that is not stored as such, from its seconds.
 pub(super) fn put_together(db: &Connection, run: i64, minute_s: u32) -> Result<Span, ReadError> {
-    let mut all = Row::default();
+    let mut all = Row::<u32>::default();
     for key in keys(db, run, minute_s)? {
         all.merge(&merged(db, run, minute_s, key)?);
     }
-    let scalars = scalars(db, run, minute_s)?.unwrap_or_default();
-    Ok(Span { from_s: minute_s, to_s: minute_s + 60, scalars, row: all.seal() })
+    let (scalars, strain) =
+        head(db, run, minute_s)?.map(|head| (head.scalars, head.strain)).unwrap_or_default();
+    Ok(Span { from_s: minute_s, to_s: minute_s + 60, scalars, row: all.seal(), strain })
 }
 
 /// Takes a minute away, since one of its seconds has changed.

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
-use volley_stats::{Part, RowKey, Second, StepId, Window};
+use volley_stats::{Health, Part, RowKey, Second, StepId, Window};
 
 use super::codec::{self, Cause};
 use super::read;
 use super::{Shared, SharedSeries, StoreError, sql};
+use crate::store::Strain;
 use crate::store::sequences::Sequences;
 
 /// Runs that are over and still open, because a late window may come again soon.
@@ -46,6 +47,8 @@ pub(super) struct Unmerged {
     /// What they say by agent.
     pub(super) agents: BTreeMap<Incarnation, Reported>,
     pub(super) agent_seconds: BTreeMap<(u32, Incarnation), Second>,
+    pub(super) health: BTreeMap<(u32, Incarnation), Health>,
+    pub(super) strains: BTreeMap<u32, Strain>,
 }
 
 impl Unmerged {
@@ -60,7 +63,12 @@ impl Unmerged {
         for (second, scalars) in &window.seconds {
             self.agent_seconds.entry((*second, agent)).or_default().merge(scalars);
         }
-        let facts = WindowFacts::of(0, window, false);
+        for (second, health) in &window.health {
+            self.health.entry((*second, agent)).or_default().merge(health);
+            self.strains.entry(*second).or_default().merge(Strain::of(health));
+        }
+        // Iterations and requests are those of the measured part however long the warm-up is.
+        let facts = WindowFacts::of(0, window, false, 0);
         let sum = self.agents.entry(agent).or_default();
         for (sum, more) in [
             (&mut sum.iterations, facts.iterations.started),
@@ -146,6 +154,9 @@ impl OpenRun {
                 seconds.insert(key.from_s);
             }
         }
+        // Whatever is added to a second, its span is written anew, from all of its rows.
+        let others = window.seconds.keys().chain(window.health.keys()).copied();
+        seconds.extend(others.filter(|&second| second < self.let_go_s && series.rows_in(second) == 0));
         for second in seconds {
             read::put_back_rows(db, self.key, second, &mut series).map_err(|error| error.of(run))?;
         }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
 use volley_plan::link::{Incarnation, RunId};
-use volley_stats::{Iterations, Part, RowKey, Second, Series, StepId};
+use volley_stats::{ALL_STEPS, Iterations, Part, RowKey, SealedRow, Second, Series, StepId};
 
 use super::codec::{self, CodecError};
 use super::minutes;
 use crate::document::RunDocument;
 use crate::store::sequences::Sequences;
-use crate::store::{Grain, SavedOrder, Span, StoreError};
+use crate::store::{Grain, HealthBySecond, SavedOrder, Span, StoreError, Strain};
 
 /// Most rows that a series has by the second; a longer one has minutes.
 const MAX_SECOND_ROWS: i64 = 20_000;
@@ -86,16 +86,35 @@ pub(super) fn sequences(db: &Connection, run: i64) -> rusqlite::Result<BTreeMap<
     agents.collect()
 }
 
+/// The columns of a span that tell its scalars and its strain, as [`scalars`] and [`strain`] read them.
+pub(super) const HEAD: &str =
+    "started, finished, missed, warmup_started, warmup_finished, warmup_missed, users, in_flight,
+    connections, busiest, stolen";
+/// How many these are.
+const HEAD_COLUMNS: usize = 11;
+
 /// The columns of a [`Second`], from the given one on.
 pub(super) fn scalars(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<Second> {
     let count = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
-    let iterations = Iterations { started: count(at)?, finished: count(at + 1)?, missed: count(at + 2)? };
+    let iterations = |at| {
+        Ok::<_, rusqlite::Error>(Iterations {
+            started: count(at)?,
+            finished: count(at + 1)?,
+            missed: count(at + 2)?,
+        })
+    };
     Ok(Second {
-        iterations,
-        users: row.get(at + 3)?,
-        in_flight: row.get(at + 4)?,
-        connections: row.get(at + 5)?,
+        iterations: iterations(at)?,
+        warmup: iterations(at + 3)?,
+        users: row.get(at + 6)?,
+        in_flight: row.get(at + 7)?,
+        connections: row.get(at + 8)?,
     })
+}
+
+/// The strain beside the scalars that begin at the given column.
+pub(super) fn strain(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<Strain> {
+    Ok(Strain::of_thousandths([row.get(at + 9)?, row.get(at + 10)?]))
 }
 
 /// A part's column.
@@ -131,9 +150,8 @@ pub(super) fn put_back_totals(db: &Connection, run: i64, series: &mut Series) ->
         series.put_back_total(part(row.get(0)?)?, row.get::<_, StepId>(1)?, total);
     }
     let scale = if is_thinned(db, run)? { Grain::Minute } else { Grain::Second }.seconds();
-    let text = "SELECT from_s, started, finished, missed, users, in_flight, connections FROM spans
-                WHERE run = ? AND scale = ?";
-    let mut statement = db.prepare_cached(text)?;
+    let text = format!("SELECT from_s, {HEAD} FROM spans WHERE run = ? AND scale = ?");
+    let mut statement = db.prepare_cached(&text)?;
     let mut rows = statement.query(params![run, scale])?;
     let mut sum = Second::default();
     while let Some(row) = rows.next()? {
@@ -141,7 +159,7 @@ pub(super) fn put_back_totals(db: &Connection, run: i64, series: &mut Series) ->
         super::span::extend(&mut sum, &scalars);
         series.put_back_second(row.get(0)?, scalars);
     }
-    series.put_back_iterations(sum.iterations);
+    series.put_back_iterations(sum.iterations, sum.warmup);
     Ok(())
 }
 
@@ -159,7 +177,7 @@ pub(super) fn put_back_rows(
     while let Some(row) = rows.next()? {
         let (key, sealed) = (row_key(row)?, row_body(row, 4)?);
         // Opened here, so that an error is told before anything is added to it.
-        sealed.open().map_err(CodecError::from)?;
+        sealed.open::<u32>().map_err(CodecError::from)?;
         if series.row(&key).is_none() {
             series.put_back_row(key, sealed);
         }
@@ -173,7 +191,7 @@ fn row_key(row: &SqlRow<'_>) -> Result<RowKey, ReadError> {
 }
 
 /// The columns `form, body`, from the given one on.
-pub(super) fn row_body(row: &SqlRow<'_>, at: usize) -> Result<volley_stats::SealedRow, ReadError> {
+pub(super) fn row_body(row: &SqlRow<'_>, at: usize) -> Result<SealedRow, ReadError> {
     let body = row.get_ref(at + 1)?.as_blob().map_err(rusqlite::Error::from)?;
     Ok(codec::decode_row(row.get(at)?, body)?)
 }
@@ -226,36 +244,84 @@ fn stored_spans(
     from_s: u32,
     to_s: u32,
 ) -> Result<Vec<Span>, ReadError> {
-    let text =
-        "SELECT from_s, started, finished, missed, users, in_flight, connections, form, body FROM spans
-                WHERE run = ?1 AND scale = ?2 AND from_s >= ?3 AND from_s < ?4 ORDER BY from_s";
-    let mut statement = db.prepare_cached(text)?;
+    const BODY: usize = 1 + HEAD_COLUMNS;
+    let text = format!(
+        "SELECT from_s, {HEAD}, form, body FROM spans
+         WHERE run = ?1 AND scale = ?2 AND from_s >= ?3 AND from_s < ?4 ORDER BY from_s"
+    );
+    let mut statement = db.prepare_cached(&text)?;
     let mut rows = statement.query(params![run, grain.seconds(), from_s, to_s])?;
     let mut spans = Vec::new();
     while let Some(row) = rows.next()? {
         let from_s: u32 = row.get(0)?;
         let to_s = from_s + grain.seconds();
-        let sealed = match row.get_ref(8)? {
-            rusqlite::types::ValueRef::Null => only_row(db, run, grain, from_s)?.unwrap_or_default(),
-            _ => row_body(row, 7)?,
+        let sealed = match row.get_ref(BODY + 1)? {
+            rusqlite::types::ValueRef::Null => told_by_rows(db, run, grain, from_s)?,
+            _ => row_body(row, BODY)?,
         };
-        spans.push(Span { from_s, to_s, scalars: scalars(row, 1)?, row: sealed });
+        spans.push(Span { from_s, to_s, scalars: scalars(row, 1)?, row: sealed, strain: strain(row, 1)? });
     }
     Ok(spans)
 }
 
-/// The row that lies in a span of which at most one does.
-fn only_row(
-    db: &Connection,
-    run: i64,
-    grain: Grain,
-    from_s: u32,
-) -> Result<Option<volley_stats::SealedRow>, ReadError> {
+/// True if the rows of a span say all of it, so that it needs no row of its own: one step's at most, and one of all steps
+/// together, of the same part.
+pub(super) fn is_told_by_rows<'a>(mut keys: impl Iterator<Item = &'a RowKey>) -> bool {
+    match (keys.next(), keys.next(), keys.next()) {
+        (_, None, None) => true,
+        (Some(one), Some(other), None) => {
+            one.part == other.part && (one.step == ALL_STEPS) != (other.step == ALL_STEPS)
+        }
+        _ => false,
+    }
+}
+
+/// The results of such a span.
+fn told_by_rows(db: &Connection, run: i64, grain: Grain, from_s: u32) -> Result<SealedRow, ReadError> {
     let text =
-        "SELECT form, body FROM rows WHERE run = ?1 AND scale = ?2 AND from_s = ?3 AND to_s = ?4 LIMIT 1";
+        "SELECT step, form, body FROM rows WHERE run = ?1 AND scale = ?2 AND from_s = ?3 AND to_s = ?4";
     let mut statement = db.prepare_cached(text)?;
     let mut rows = statement.query(params![run, grain.seconds(), from_s, from_s + grain.seconds()])?;
-    rows.next()?.map(|row| row_body(row, 0)).transpose()
+    let mut all = SealedRow::default();
+    while let Some(row) = rows.next()? {
+        let sealed = row_body(row, 1)?;
+        all = match row.get::<_, StepId>(0)? {
+            ALL_STEPS => SealedRow { timing: sealed.timing, ..all },
+            _ => SealedRow { timing: all.timing, ..sealed },
+        };
+    }
+    Ok(all)
+}
+
+/// How agents were, see [`crate::store::Store::health`].
+pub(super) fn health(
+    db: &Connection,
+    run: i64,
+    from_s: u32,
+    most: usize,
+) -> Result<HealthBySecond, ReadError> {
+    let mut reports = BTreeMap::new();
+    let text = "SELECT second, incarnation, form, body FROM agent_health WHERE run = ?1 AND second >= ?2
+                ORDER BY second LIMIT ?3";
+    let mut statement = db.prepare_cached(text)?;
+    // One more than is wanted tells that there are more.
+    let limit = i64::try_from(most.saturating_add(1)).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![run, from_s, limit])?;
+    while let Some(row) = rows.next()? {
+        let body = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
+        reports.insert((row.get(0)?, incarnation(row.get(1)?)), codec::decode_health(row.get(2)?, body)?);
+    }
+    // Beyond the last one that was read there may be others on disk, so messages have nothing to add to there.
+    let is_all = reports.len() <= most;
+    let end_s = reports.last_key_value().map_or(0, |((second, _), _)| *second);
+    for message in messages(db, run)?.iter().filter(|message| !message.late) {
+        for (second, health) in codec::decode_health_of_window(message.form, &message.body)? {
+            if second >= from_s && (is_all || second < end_s) {
+                reports.entry((second, message.agent)).or_default().merge(&health);
+            }
+        }
+    }
+    Ok(HealthBySecond::of(reports.into_iter(), most))
 }
 
 /// A run's document.

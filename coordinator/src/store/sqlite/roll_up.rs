@@ -7,7 +7,7 @@ use super::codec;
 use super::housekeeping::{Minute, Rolling};
 use super::merge::{write_row, write_span};
 use super::minutes;
-use super::read::ReadError;
+use super::read::{ReadError, is_told_by_rows};
 use crate::store::Grain;
 
 /// A minute of a run that goes on is put together this long after its end, so that most late rows still find it open.
@@ -22,12 +22,13 @@ pub(super) fn step(db: &Connection, run: i64, rolling: &mut Rolling) -> Result<b
         let row_key = RowKey { from_s: minute.from_s, to_s: minute.from_s + 60, step, part };
         write_row(db, run, Grain::Minute, row_key, &codec::encode_row(&merged.seal()))?;
         minute.all.merge(&merged);
+        minute.done.push(row_key);
         return Ok(false);
     }
-    let scalars = minutes::scalars(db, run, minute.from_s)?.unwrap_or_default();
-    // A single row says it all.
-    let body = (minute.rows > 1).then(|| codec::encode_row(&minute.all.seal()));
-    write_span(db, run, Grain::Minute, minute.from_s, &scalars, body.as_deref())?;
+    if let Some(head) = minutes::head(db, run, minute.from_s)? {
+        let body = (!is_told_by_rows(minute.done.iter())).then(|| codec::encode_row(&minute.all.seal()));
+        write_span(db, run, &head, body.as_deref())?;
+    }
     rolling.at_hand = None;
     Ok(false)
 }
@@ -72,9 +73,9 @@ fn state(db: &Connection, run: i64) -> rusqlite::Result<Option<RunNow>> {
 fn take_up(db: &Connection, run: i64, from_s: u32) -> Result<Option<Minute>, ReadError> {
     let text = "SELECT 1 FROM spans WHERE run = ? AND scale = 60 AND from_s = ?";
     let is_there = db.prepare_cached(text)?.exists((run, from_s))?;
-    if is_there || minutes::scalars(db, run, from_s)?.is_none() {
+    if is_there || minutes::head(db, run, from_s)?.is_none() {
         return Ok(None);
     }
-    let keys = minutes::keys(db, run, from_s)?;
-    Ok(Some(Minute { from_s, rows: keys.len(), keys: keys.into(), all: Row::default() }))
+    let keys = minutes::keys(db, run, from_s)?.into();
+    Ok(Some(Minute { from_s, keys, done: Vec::new(), all: Row::default() }))
 }

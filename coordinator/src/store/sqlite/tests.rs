@@ -10,6 +10,7 @@ use volley_plan::link::{Incarnation, RunId};
 use volley_stats::{Iterations, Row, RowKey, Second, Window};
 
 use super::*;
+use crate::store::Strain;
 use crate::store::suite::{self, Home, finish, keep};
 
 mod crash;
@@ -93,13 +94,20 @@ fn rich_window(second: u32, steps: u16, ok: u64) -> Arc<Window> {
     });
     let started = u64::from(steps) * ok;
     let iterations = Iterations { started, finished: started, missed: 0 };
-    let scalars = Second { iterations, users: 5, in_flight: second, connections: 5 };
+    let scalars = Second { iterations, users: 5, in_flight: second, connections: 5, ..Second::default() };
     Arc::new(Window {
         rows: rows.collect(),
         seconds: BTreeMap::from([(second, scalars)]),
         watermark_s: second + 1,
         latest_ns: u64::from(second) * 1_000_000_000,
+        ..Window::default()
     })
+}
+
+/// Writes a span past the store.
+fn write_span(db: &Connection, run: i64, grain: Grain, from_s: u32, scalars: Second, body: Option<&[u8]>) {
+    let head = merge::SpanHead { grain, from_s, scalars, strain: Strain::default() };
+    merge::write_span(db, run, &head, body).unwrap();
 }
 
 #[tokio::test]

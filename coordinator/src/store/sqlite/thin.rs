@@ -53,7 +53,9 @@ pub(super) fn thin(db: &Connection, run: i64, most: i64) -> rusqlite::Result<boo
 }
 
 /// What nobody looks at once a run's seconds are gone.
-const BY_THE_WAY: [&str; 3] = [
+const BY_THE_WAY: [&str; 4] = [
+    "DELETE FROM agent_health WHERE (run, second, incarnation) IN
+     (SELECT run, second, incarnation FROM agent_health WHERE run = ?1 LIMIT ?2)",
     "DELETE FROM agent_seconds WHERE (run, second, incarnation) IN
      (SELECT run, second, incarnation FROM agent_seconds WHERE run = ?1 LIMIT ?2)",
     "DELETE FROM orders WHERE (run, incarnation, number) IN

@@ -74,6 +74,8 @@ fn what_is_no_target_says_why() {
         check_refused(text, &error, hint);
     }
     check_refused(&format!("http://a/{}", "b".repeat(1 << 16)), &E::TooLong, None);
+    // Encoded it is three times as long.
+    check_refused(&format!("http://a/{}", "ü".repeat(1 << 14)), &E::TooLong, None);
 }
 
 proptest! {

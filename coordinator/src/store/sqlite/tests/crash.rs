@@ -115,7 +115,7 @@ async fn check(store: &SqliteStore, run: &RunId, acknowledged: &BTreeMap<u64, u6
     assert!(unsaid <= 1, "{unsaid} windows that nobody was told of");
     assert_eq!(whole.latency.count(), in_all, "{acknowledged:?}");
     assert_eq!(whole.counters.ok, in_all);
-    let by_second: u64 = spans.iter().map(|span| span.row.open().unwrap().latency.count()).sum();
+    let by_second: u64 = spans.iter().map(|span| span.row.open::<u32>().unwrap().latency.count()).sum();
     assert_eq!(by_second, in_all);
     let by_minute = store.spans(run, Grain::Minute, 0, u32::MAX).await.unwrap();
     assert_eq!(by_minute.iter().map(|span| span.row.counters.ok).sum::<u64>(), in_all);

@@ -22,7 +22,7 @@ fn over(id: &str, elapsed_s: f64) -> RunDocument {
     (progress.over, progress.state, progress.verdict) = (true, "finished".to_owned(), Some(Verdict::None));
     "Finished: 50,123 requests in 10 s (5,012 requests/s), 0 failed, p99 1.20 ms."
         .clone_into(&mut progress.sentence);
-    progress.elapsed_s = elapsed_s;
+    (progress.elapsed_s, progress.run_s) = (elapsed_s, elapsed_s);
     progress.whole = Whole {
         started: 50_123,
         ok: 50_123,
@@ -115,7 +115,7 @@ fn with_a_day() -> Folder {
     let second = codec::encode_row(&rich_row(1, 40).seal());
     for from_s in 0..DAY_S {
         merge::write_row(&transaction, 1, Grain::Second, RowKey::second(from_s, 0), &second).unwrap();
-        merge::write_span(&transaction, 1, Grain::Second, from_s, &Second::default(), None).unwrap();
+        write_span(&transaction, 1, Grain::Second, from_s, Second::default(), None);
     }
     for from_s in (0..DAY_S).step_by(60) {
         let minute = rich_row(from_s.into(), 4_000).seal();
@@ -125,13 +125,13 @@ fn with_a_day() -> Folder {
             merge::write_row(&transaction, 1, Grain::Minute, key, &body).unwrap();
         }
         let scalars = Second { users: 50, in_flight: 50, ..Second::default() };
-        merge::write_span(&transaction, 1, Grain::Minute, from_s, &scalars, Some(&body)).unwrap();
+        write_span(&transaction, 1, Grain::Minute, from_s, scalars, Some(&body));
     }
     add(&transaction, 2, &over("hour", 3_600.0), 3_600);
     for from_s in 0..3_600 {
         let row = codec::encode_row(&rich_row(from_s.into(), 500).seal());
         merge::write_row(&transaction, 2, Grain::Second, RowKey::second(from_s, 0), &row).unwrap();
-        merge::write_span(&transaction, 2, Grain::Second, from_s, &Second::default(), None).unwrap();
+        write_span(&transaction, 2, Grain::Second, from_s, Second::default(), None);
     }
     let total = codec::encode_total(&TotalRow::default());
     let text = "INSERT INTO totals (run, part, step, form, body) VALUES (1, 1, 0, 1, ?)";

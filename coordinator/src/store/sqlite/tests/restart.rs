@@ -1,6 +1,7 @@
 //! What is there when the store is opened again.
 
 use volley_plan::Verdict;
+use volley_plan::health::HealthSum;
 use volley_plan::link::Order;
 
 use super::*;
@@ -14,15 +15,17 @@ fn agent(incarnation: u64) -> AgentDocument {
         version: "1".to_owned(),
         workers: 2,
         state: "running".to_owned(),
+        share: "1 user".to_owned(),
         users: 1,
         granted: 0,
         started: 0,
         completed: 0,
-        unknown: 0,
+        unknown: Some(0),
         lost_at_s: None,
-        offset_ms: None,
+        drift_ms: None,
         round_trip_ms: None,
         last_seen_s: Some(0.5),
+        health: HealthSum::default(),
     }
 }
 
@@ -76,8 +79,11 @@ async fn a_run_that_was_going_on_is_closed_with_what_there_is() {
     );
     assert_eq!(progress.account_faults, [""; 0]);
     let agent = &progress.agents[0];
-    assert_eq!((agent.state.as_str(), agent.started, agent.unknown), ("lost", 30, 10));
+    assert_eq!((agent.state.as_str(), agent.started, agent.unknown), ("lost", 30, Some(10)));
     assert_eq!(folder.number("SELECT count(*) FROM messages"), 0);
+    // Sums by agent have each window once.
+    assert_eq!(folder.number("SELECT started FROM agents"), 30);
+    assert_eq!(folder.number("SELECT sum(started) FROM agent_seconds"), 30);
 }
 
 #[tokio::test]

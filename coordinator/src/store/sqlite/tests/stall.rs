@@ -41,13 +41,13 @@ fn fill_run(db: &Connection, n: i64, row: &[u8], total: &[u8]) {
         .unwrap();
     for second in 0..SECONDS {
         merge::write_row(db, n, Grain::Second, RowKey::second(second, 0), row).unwrap();
-        merge::write_span(db, n, Grain::Second, second, &Second::default(), None).unwrap();
+        write_span(db, n, Grain::Second, second, Second::default(), None);
     }
     if n % 2 == 0 {
         for from_s in (0..SECONDS).step_by(60) {
             let key = RowKey { to_s: from_s + 60, ..RowKey::second(from_s, 0) };
             merge::write_row(db, n, Grain::Minute, key, row).unwrap();
-            merge::write_span(db, n, Grain::Minute, from_s, &Second::default(), None).unwrap();
+            write_span(db, n, Grain::Minute, from_s, Second::default(), None);
         }
     }
 }

@@ -17,7 +17,8 @@ async fn old_run(store: &SqliteStore, id: &str, days: i64) -> RunDocument {
 }
 
 const SECONDS_LEFT: &str = "SELECT (SELECT count(*) FROM rows WHERE scale = 1) + (SELECT count(*) FROM spans
-    WHERE scale = 1) + (SELECT count(*) FROM agent_seconds) + (SELECT count(*) FROM orders)";
+    WHERE scale = 1) + (SELECT count(*) FROM agent_seconds) + (SELECT count(*) FROM agent_health)
+    + (SELECT count(*) FROM orders)";
 
 #[tokio::test]
 async fn old_runs_have_minutes_and_exact_totals() {
@@ -48,9 +49,9 @@ async fn old_runs_have_minutes_and_exact_totals() {
     // A minute's percentiles are of all its requests: those of the merged histogram, not of a mean.
     let mut first = Row::default();
     for span in &seconds[..60] {
-        first.merge(&span.row.open().unwrap());
+        first.merge(&span.row.open::<u32>().unwrap());
     }
-    assert_eq!(minutes[0].row.open().unwrap(), first);
+    assert_eq!(minutes[0].row.open::<u32>().unwrap(), first);
     assert_eq!((minutes.len(), minutes[4].scalars.in_flight), (5, 289));
 }
 
@@ -89,7 +90,17 @@ async fn runs_beyond_the_count_or_the_age_are_removed_whole() {
     let dropped = store.create(&suite::document("r5")).await.unwrap();
     let dropped: Vec<_> = dropped.iter().map(RunId::as_str).collect();
     assert_eq!(dropped, ["r2"], "whoever makes the next run is told");
-    for table in ["documents", "rows", "spans", "totals", "agents", "agent_seconds", "messages", "orders"] {
+    for table in [
+        "documents",
+        "rows",
+        "spans",
+        "totals",
+        "agents",
+        "agent_seconds",
+        "agent_health",
+        "messages",
+        "orders",
+    ] {
         let stray = format!("SELECT count(*) FROM {table} WHERE run NOT IN (SELECT key FROM runs)");
         assert_eq!(folder.number(&stray), 0, "{table}");
     }
@@ -135,7 +146,7 @@ async fn minutes_are_put_together_while_the_run_goes_on_and_again_when_a_late_ro
     folder.until(whole, 3).await;
     let ok = async |minute: u32| {
         let spans = store.spans(&run.id, Grain::Minute, minute * 60, minute * 60 + 1).await.unwrap();
-        spans[0].row.open().unwrap().latency.count()
+        spans[0].row.open::<u32>().unwrap().latency.count()
     };
     assert_eq!((ok(0).await, ok(1).await, ok(4).await), (1200, 1200, 200));
     keep(&store, &run.id, 2, 1, &rich_window(70, 3, 5)).await;

@@ -1,0 +1,111 @@
+//! What bounds an agent: its lease, the stop, the drain, and how much may be in flight.
+
+use volley_stats::{Iterations, Part, Timed};
+
+use super::*;
+use crate::Command;
+
+/// Iterations of each second: started, missed.
+fn iterations(ran: &Ran) -> Vec<(u64, u64)> {
+    ran.window.seconds.values().map(|second| (second.iterations.started, second.iterations.missed)).collect()
+}
+
+#[test]
+fn case_02_without_drain_what_is_in_flight_is_cancelled_with_its_age() {
+    let ran = Agent::alone("users: 10\nduration: 2s\ndrain: 0s", 5 * SECOND).run();
+    let total = ran.measured();
+    assert_eq!((total.counters.started, total.counters.ok, total.counters.cancelled), (10, 0, 10));
+    assert_eq!((total.cancelled_age.min_ns(), total.cancelled_age.max_ns()), (Some(2 * SECOND), Some(2 * SECOND)));
+    assert!(total.latency.is_empty() && total.failed_latency.is_empty());
+    assert_eq!(ran.window.latest_ns, 0);
+}
+
+#[test]
+fn case_02_with_drain_it_is_finished() {
+    let ran = Agent::alone("users: 10\nduration: 2s\ndrain: 10s", 5 * SECOND).run();
+    let total = ran.measured();
+    assert_eq!((total.counters.started, total.counters.ok, total.counters.cancelled), (10, 10, 0));
+    assert_eq!(total.latency.percentile_ns(50.0), Some(5 * SECOND));
+    assert_eq!(ran.window.latest_ns, 5 * SECOND);
+}
+
+#[test]
+fn what_waits_for_a_connection_at_the_stop_has_the_drain_time_too() {
+    let text = "rate: 10/s\nduration: 1s\nconnections: 1\ntimeout: 20s\ndrain: ";
+    let drained = Agent::alone(&format!("{text}5s"), 500 * MS).run();
+    assert_eq!(drained.measured().counters.ok, 10);
+    assert_eq!(drained.window.latest_ns, 5 * SECOND);
+    // With 2.1 s of drain six of them come to their end; the seventh is cut off, the others never begin.
+    let cut = Agent::alone(&format!("{text}2100ms"), 500 * MS).run();
+    let counters = cut.measured().counters;
+    assert_eq!((counters.started, counters.ok, counters.cancelled, counters.never_sent), (10, 6, 4, 3));
+    let ages = cut.measured().cancelled_age;
+    assert_eq!((ages.min_ns(), ages.max_ns()), (Some(2200 * MS), Some(2500 * MS)));
+    assert_eq!(cut.window.iterations(), Iterations { started: 10, finished: 6, missed: 0 });
+}
+
+#[test]
+fn an_arrival_beyond_the_bound_is_missed_in_the_second_it_was_due() {
+    let stalled = |seen: &Seen| Some(if seen.at_ns < SECOND { seen.at_ns + MS } else { 3450 * MS });
+    let ran = Agent::alone("rate: 10/s\nduration: 4s\nmax_in_flight: 5", 0).answered(stalled).run();
+    assert_eq!(iterations(&ran), [(10, 0), (5, 5), (0, 10), (5, 5)]);
+    assert_eq!(ran.window.iterations().finished, 20);
+    assert_eq!(ran.measured().counters.started, 20);
+}
+
+#[test]
+fn a_stop_in_mid_run_takes_what_is_due_before_it() {
+    let stop = Command::Stop { at_ns: 1500 * MS, drain_ns: SECOND };
+    let ran = Agent::alone("rate: 100/s\nduration: 10s", MS).told(1200 * MS, stop).run();
+    assert_eq!((ran.seen.len(), ran.times().last()), (150, Some(&(1490 * MS))));
+    assert_eq!(iterations(&ran), [(100, 0), (50, 0)]);
+    assert_eq!(ran.window.watermark_s, 2);
+}
+
+#[test]
+fn nothing_is_taken_up_without_a_lease_and_what_waited_for_it_is_late() {
+    let lease = Command::Lease { until_ns: 10 * SECOND };
+    let agent = Agent::alone("rate: 10/s\nduration: 5s\nmax_in_flight: 100", MS).with_lease(1250 * MS);
+    let ran = agent.clone().told(3050 * MS, lease).run();
+    let times = ran.times();
+    // Up to 1.2 s as due, then nothing, then eighteen at once.
+    assert_eq!((times[12], times[13], times[30], times[31]), (1200 * MS, 3050 * MS, 3050 * MS, 3100 * MS));
+    assert_eq!(iterations(&ran), [(10, 0); 5]);
+    assert_eq!(ran.started(0, Part::Measured), [10; 5]);
+    assert_eq!(ran.timed(Timed::Lag).max_ns(), Some(1750 * MS));
+    assert_eq!(ran.measured().latency.max_ns(), Some(1751 * MS));
+    assert_eq!(ran.measured().service_time.max_ns(), Some(MS));
+    // Where it never comes, they are missed at the stop, each in its second.
+    let ran = agent.run();
+    assert_eq!(iterations(&ran), [(10, 0), (3, 7), (0, 10), (0, 10), (0, 10)]);
+    assert_eq!(ran.seen.len(), 13);
+}
+
+#[test]
+fn what_waited_for_a_lease_is_missed_where_too_much_would_be_in_flight() {
+    let lease = Command::Lease { until_ns: 10 * SECOND };
+    let agent = Agent::alone("rate: 10/s\nduration: 4s\nmax_in_flight: 8", MS).with_lease(1050 * MS);
+    let ran = agent.told(3050 * MS, lease).run();
+    assert_eq!(iterations(&ran), [(10, 0), (9, 1), (0, 10), (9, 1)]);
+}
+
+#[test]
+fn users_pause_without_a_lease_and_go_on_with_it() {
+    let lease = Command::Lease { until_ns: 10 * SECOND };
+    let agent = Agent::alone("users: 2\nduration: 4s", 100 * MS).with_lease(SECOND);
+    let ran = agent.told(3 * SECOND, lease).run();
+    assert_eq!(by_second(&ran.times(), 4), [20, 0, 0, 20]);
+    assert_eq!(ran.measured().latency.max_ns(), Some(100 * MS));
+}
+
+#[test]
+fn a_time_out_counts_from_when_the_connection_was_had() {
+    let ran = Agent::alone("rate: 2/s\nduration: 2s\nconnections: 1\ntimeout: 1s\ndrain: 10s", 900 * MS).run();
+    assert_eq!(ran.measured().counters.ok, 4);
+    assert_eq!(ran.measured().latency.max_ns(), Some(4 * 900 * MS - 1500 * MS));
+    let silent = Agent::alone("rate: 2/s\nduration: 2s\nconnections: 1\ntimeout: 1s\ndrain: 10s", 0);
+    let ran = silent.answered(|_| None).run();
+    assert_eq!((ran.measured().counters.failed, ran.measured().counters.connections_opened), (4, 4));
+    let latency = ran.measured().failed_latency;
+    assert_eq!((latency.min_ns(), latency.max_ns()), (Some(1000 * MS), Some(2500 * MS)));
+}

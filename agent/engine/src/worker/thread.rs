@@ -1,0 +1,85 @@
+//! The thread of a worker, from its event loop to its farewell.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+
+use rustix::thread::gettid;
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+
+use super::{Lines, Worker, WorkerPlan};
+use crate::Clock;
+use crate::connection::Target;
+use crate::pace::{Pace, User, Work};
+use crate::reporter::ToReporter;
+use crate::slot::Slot;
+use crate::timer::Timer;
+
+/// Says that a worker is done, in whatever way its thread ends.
+struct Farewell {
+    worker: usize,
+    to_reporter: Sender<ToReporter>,
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let _ = self.to_reporter.send(ToReporter::Done { worker: self.worker });
+    }
+}
+
+/// The whole life of a worker's thread.
+pub(crate) fn run(plan: WorkerPlan, addresses: Vec<SocketAddr>, lines: Lines) {
+    let to_reporter = lines.to_reporter.clone();
+    let _farewell = Farewell { worker: plan.index, to_reporter: to_reporter.clone() };
+    let (runtime, timer) = match event_loop(plan.clock) {
+        Ok(made) => made,
+        Err(error) => {
+            let _ = to_reporter.send(ToReporter::Standing(Err(error)));
+            return;
+        }
+    };
+    let stands_by = || {
+        let _ = to_reporter.send(ToReporter::Standing(Ok(gettid())));
+    };
+    Worker::run_on(&runtime, &timer, plan, Target::Addresses(addresses), lines, stands_by);
+}
+
+/// Without tokio's own timers: see [`Timer`].
+fn event_loop(clock: Clock) -> io::Result<(LocalRuntime, Timer)> {
+    let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default())?;
+    let timer = {
+        let _inside = runtime.enter();
+        Timer::new(clock)?
+    };
+    Ok((runtime, timer))
+}
+
+impl Worker {
+    /// A worker's life on this event loop. It says that it stands by, once it does.
+    pub(crate) fn run_on(
+        runtime: &LocalRuntime,
+        timer: &Timer,
+        plan: WorkerPlan,
+        target: Target,
+        lines: Lines,
+        stands_by: impl FnOnce(),
+    ) {
+        let numbers: Vec<u32> = match &plan.work {
+            Work::Closed { share, .. } => share.numbers().collect(),
+            Work::Open { .. } => Vec::new(),
+        };
+        let worker = Rc::new(Self::new(plan, target, lines));
+        if let Pace::Closed(users) = &worker.pace {
+            for (slot, &number) in numbers.iter().enumerate() {
+                let user = User::new(users, number, &worker.gauges);
+                runtime.spawn_local(Slot::for_user(&worker, slot, user).run());
+            }
+        }
+        stands_by();
+        if let Err(error) = runtime.block_on(worker.keep(timer)) {
+            tracing::error!(worker = worker.index, %error, "a worker's timer failed, its slots are gone");
+        }
+        worker.recorder.borrow_mut().finish();
+    }
+}

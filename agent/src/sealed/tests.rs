@@ -1,0 +1,104 @@
+//! A sealed window opens as it was, and a coarser one keeps every total.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use volley_stats::{ALL_STEPS, Series, Timed};
+
+use super::*;
+use crate::testing::{window, window_of};
+
+/// Latencies of every size, those beyond a histogram's bounds included.
+fn latencies() -> impl Strategy<Value = Vec<u64>> {
+    vec(
+        prop_oneof![0u64..40, 1_000u64..10_000_000_000, 59_900_000_000u64..60_100_000_000, any::<u64>()],
+        0..6,
+    )
+}
+
+fn windows() -> impl Strategy<Value = Vec<Window>> {
+    vec((0u32..90, any::<bool>(), latencies()), 1..8).prop_map(|all| {
+        let part = |warm| if warm { Part::Warmup } else { Part::Measured };
+        all.iter().map(|(second, warm, latencies)| window_of(*second, part(*warm), latencies)).collect()
+    })
+}
+
+/// All that is told of health, in one.
+fn health_in_all<'a>(windows: impl IntoIterator<Item = &'a Window>) -> Health {
+    let mut sum = Health::default();
+    windows.into_iter().flat_map(|window| window.health.values()).for_each(|health| sum.merge(health));
+    sum
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn merging_keeps_totals_and_what_is_sealed_opens(windows in windows()) {
+        let sealed = windows.iter().map(SealedWindow::of).reduce(|sum, next| sum.coarser(&next));
+        let coarse = sealed.expect("there is one at least").open();
+        let (mut fine, mut merged) = (Series::default(), Series::default());
+        for window in &windows {
+            fine.add(window).expect("a good window");
+        }
+        merged.add(&coarse).expect("a good window");
+        for part in [Part::Warmup, Part::Measured] {
+            prop_assert_eq!(fine.whole_of(part), merged.whole_of(part));
+        }
+        prop_assert_eq!(fine.iterations(), merged.iterations());
+        prop_assert_eq!(fine.warmup(), merged.warmup());
+        prop_assert_eq!(health_in_all(&windows), health_in_all([&coarse]));
+        for row in coarse.rows.values() {
+            prop_assert_eq!(row.latency.count(), row.counters.ok);
+            prop_assert_eq!(row.cancelled_age.count(), row.counters.cancelled);
+        }
+    }
+
+    #[test]
+    fn a_window_opens_as_it_was_sealed(windows in windows()) {
+        for window in windows {
+            prop_assert_eq!(SealedWindow::of(&window).open(), window);
+        }
+    }
+}
+
+#[test]
+fn a_coarser_window_spans_both_and_keeps_the_later_watermark() {
+    let (one, two) = (window(3, &[1_000]), window(9, &[5_000, 7_000]));
+    let coarse = SealedWindow::of(&one).coarser(&SealedWindow::of(&two)).open();
+    let keys: Vec<RowKey> = coarse.rows.keys().copied().collect();
+    let key = |step| RowKey { from_s: 3, to_s: 10, step, part: Part::Measured };
+    assert_eq!(keys, [key(0), key(ALL_STEPS)]);
+    assert_eq!(coarse.rows[&keys[0]].counters.ok, 3);
+    assert_eq!(coarse.rows[&keys[0]].latency.max_ns(), Some(7_000));
+    assert_eq!(coarse.rows[&keys[1]].timing.of(Timed::Lag).count(), 3);
+    assert_eq!((coarse.watermark_s, coarse.latest_ns), (two.watermark_s, two.latest_ns));
+    assert_eq!(coarse.seconds.keys().copied().collect::<Vec<_>>(), [3, 9]);
+    assert_eq!(coarse.health.keys().copied().collect::<Vec<_>>(), [3, 9]);
+}
+
+#[test]
+fn seconds_are_bounded_and_what_they_add_up_to_is_kept() {
+    let warmup_s = 50;
+    let part = |second| if second < warmup_s { Part::Warmup } else { Part::Measured };
+    let most = u32::try_from(MAX_SECONDS).expect("a few thousand");
+    let scalars = |second| {
+        let window = window_of(second, part(second), &[u64::from(second)]);
+        Window { rows: BTreeMap::new(), ..window }
+    };
+    let windows: Vec<Window> = (0..most + 100).map(scalars).collect();
+    let merged = |windows: &[Window]| {
+        let mut sum = Window::default();
+        windows.iter().for_each(|window| sum.merge(window));
+        SealedWindow::of(&sum)
+    };
+    let (earlier, later) = windows.split_at(MAX_SECONDS / 2);
+    let all = merged(earlier).coarser(&merged(later)).open();
+    assert_eq!((all.seconds.len(), all.health.len()), (MAX_SECONDS, MAX_SECONDS));
+    let mut series = Series::default();
+    series.add(&all).expect("a good window");
+    // The one that was ok and the one that was cut off.
+    assert_eq!(series.iterations().started, 2 * u64::from(most + 100 - warmup_s));
+    assert_eq!(series.warmup().started, 2 * u64::from(warmup_s));
+    assert_eq!(health_in_all([&all]), health_in_all(&windows));
+    let oldest = all.seconds.first_key_value().expect("there are some").1;
+    assert_eq!((oldest.users, oldest.connections), (1, 1), "what is of a moment isn't summed");
+}

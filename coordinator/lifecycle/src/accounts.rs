@@ -1,0 +1,184 @@
+//! The account of a run's measured part, and the counts that it needs when an agent is lost or the load stops.
+
+use volley_plan::link::{Incarnation, Share};
+use volley_plan::shape::UserShape;
+use volley_plan::{Accounts, ClosedLoad, Model, Users};
+use volley_stats::SECOND_NS;
+
+use crate::agent::{AgentShare, AgentState};
+use crate::arrivals::Gap;
+use crate::planned::{Planned, all_users};
+use crate::run::Run;
+use crate::state::{State, StopReason};
+use crate::user_time::user_ms;
+
+impl Run {
+    /// The account of the measured part up to now; final once the run is over.
+    ///
+    /// While the load goes on, *planned* is what the plan has in all; of a run of the open model that was stopped it is
+    /// what was due before the stop, and of one of the closed model that time or a person ended what it did until then.
+    #[must_use]
+    pub fn accounts(&self) -> Accounts {
+        self.accounts_for(self.stop_reason())
+    }
+
+    /// What of an agent's part is missing, or may be, beyond what it reported as missed itself: the account's sums, by
+    /// agent. Nothing where a closed run has no number of iterations.
+    #[must_use]
+    pub fn gap(&self, agent: &AgentShare) -> Gap {
+        self.gap_for(agent, self.stop_reason())
+    }
+
+    pub(crate) fn accounts_for(&self, reason: Option<&StopReason>) -> Accounts {
+        let mut accounts = Accounts::default();
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        for agent in self.agents.values() {
+            accounts.add(&agent.reported);
+            let gap = self.gap_for(agent, reason);
+            add(&mut accounts.missed, gap.missed);
+            add(&mut accounts.unknown, gap.unknown);
+            if agent.was_lost() {
+                add(&mut accounts.unresolved, agent.in_flight());
+            }
+        }
+        match &self.planned {
+            Planned::Iterations(planned) => self.add_iterations(*planned, reason, &mut accounts),
+            Planned::UserTime { planned_ms, .. } => self.add_user_time(*planned_ms, &mut accounts),
+            Planned::Arrivals(arrivals) if arrivals.has_stopped() => {
+                let planned = self.agents.values().map(|agent| arrivals.planned(agent));
+                accounts.planned = Some(planned.fold(0, u64::saturating_add));
+            }
+            Planned::Arrivals(arrivals) => {
+                accounts.planned = Some(arrivals.count());
+                // It never started.
+                add(&mut accounts.missed, if reason.is_some() { arrivals.count() } else { 0 });
+            }
+        }
+        accounts
+    }
+
+    fn gap_for(&self, agent: &AgentShare, reason: Option<&StopReason>) -> Gap {
+        let unreported = agent.unreported();
+        match (&self.planned, &agent.state) {
+            (Planned::Arrivals(arrivals), _) => arrivals.gap(agent),
+            (Planned::UserTime { .. }, _) => Gap::default(),
+            (Planned::Iterations(_), AgentState::Lost { delivered: false, .. }) => {
+                Gap { missed: 0, unknown: unreported }
+            }
+            // It has said everything, so what it did not start is known not to have been sent.
+            (Planned::Iterations(_), AgentState::Lost { delivered: true, .. }) => {
+                Gap { missed: unreported, unknown: 0 }
+            }
+            (Planned::Iterations(_), AgentState::Done) if !is_cut_short(reason) => {
+                Gap { missed: unreported, unknown: 0 }
+            }
+            (Planned::Iterations(_), _) => Gap::default(),
+        }
+    }
+
+    fn add_iterations(&self, planned: u64, reason: Option<&StopReason>, accounts: &mut Accounts) {
+        if is_cut_short(reason) {
+            let known = accounts.started.saturating_add(accounts.missed);
+            accounts.planned = Some(known.saturating_add(accounts.unknown));
+            return;
+        }
+        accounts.planned = Some(planned);
+        if reason.is_some() {
+            accounts.missed = accounts.missed.saturating_add(self.ungranted(planned));
+        }
+    }
+
+    /// Iterations that nobody has leave for.
+    pub(crate) fn ungranted(&self, planned: u64) -> u64 {
+        let granted = self.agents.values().map(|agent| agent.granted);
+        planned.saturating_sub(granted.fold(0, u64::saturating_add))
+    }
+
+    fn add_user_time(&self, planned_ms: u64, accounts: &mut Accounts) {
+        accounts.planned_user_ms = planned_ms;
+        for agent in self.agents.values() {
+            accounts.lost_user_ms = accounts.lost_user_ms.saturating_add(agent.lost_user_ms);
+            // It may have sent more than it reported.
+            accounts.unknown_is_open |= matches!(agent.state, AgentState::Lost { delivered: false, .. });
+        }
+    }
+
+    /// Counts what the load's stop decides over: which arrivals were due before it and which a lease permitted, or for
+    /// how long users were planned.
+    pub(crate) fn count_at_stop(&mut self, start_ns: u64, stop_run_ns: u64, reason: &StopReason) {
+        if let Planned::Arrivals(arrivals) = &mut self.planned {
+            arrivals.stop((*reason != StopReason::CountReached).then_some(stop_run_ns));
+            let mut kept: Vec<_> = self.agents.values_mut().filter(|agent| !agent.was_lost()).collect();
+            // Rising times are counted in one go.
+            kept.sort_by_key(|agent| agent.lease_until_ns);
+            for agent in kept {
+                agent.permitted_to = arrivals.number_at(agent.lease_until_ns.saturating_sub(start_ns));
+            }
+        }
+        if *reason == StopReason::Asked {
+            self.plan_user_time(stop_run_ns);
+        }
+    }
+
+    /// Somebody ended a timed closed run at `end_ns`.
+    fn plan_user_time(&mut self, end_ns: u64) {
+        let plan = self.plan.clone();
+        let Planned::UserTime { planned_ms, until_ns } = &mut self.planned else { return };
+        let Some((closed, shape)) = staged(&plan.load.model) else { return };
+        (*planned_ms, *until_ns) = (user_ms(shape, all_users(closed), 0..end_ns), end_ns);
+        for agent in self.agents.keys().copied().collect::<Vec<_>>() {
+            self.count_lost_time(agent);
+        }
+    }
+
+    /// Counts what an agent that has just been lost had leave for.
+    pub(crate) fn count_permitted(&mut self, agent: Incarnation) {
+        let Some(start_ns) = self.start_ns() else { return };
+        let (Planned::Arrivals(arrivals), Some(share)) = (&mut self.planned, self.agents.get_mut(&agent))
+        else {
+            return;
+        };
+        share.missed_when_lost = share.reported.iterations.missed;
+        // What it had leave for when the load stopped was counted then; later leases were for answers.
+        if !arrivals.has_stopped() {
+            share.permitted_to = arrivals.number_at(share.lease_until_ns.saturating_sub(start_ns));
+        }
+    }
+
+    /// Counts the time of a lost agent's users that it did not report.
+    pub(crate) fn count_lost_time(&mut self, agent: Incarnation) {
+        let Planned::UserTime { until_ns, .. } = self.planned else { return };
+        let Some((_, shape)) = staged(&self.plan.load.model) else { return };
+        let Some(agent) = self.agents.get_mut(&agent).filter(|agent| agent.was_lost()) else { return };
+        let reported_ns = u64::from(agent.reported.watermark_s) * SECOND_NS;
+        if let Share::Users(share) = agent.share {
+            agent.lost_user_ms = user_ms(shape, share, reported_ns..until_ns);
+        }
+    }
+
+    /// While the load goes on, what lost agents would have sent is missed as time passes.
+    pub(crate) fn count_due(&mut self, now_ns: u64) {
+        let State::Running { start_ns } = self.state else { return };
+        if let Planned::Arrivals(arrivals) = &mut self.planned
+            && self.agents.values().any(AgentShare::was_lost)
+        {
+            arrivals.pass(now_ns.saturating_sub(start_ns));
+        }
+    }
+}
+
+/// A run of a number of iterations that time or a person ended had planned no more than it did until then.
+fn is_cut_short(reason: Option<&StopReason>) -> bool {
+    matches!(reason, Some(StopReason::DurationOver | StopReason::Asked))
+}
+
+/// A closed load and its users by time, where time bounds them.
+fn staged(model: &Model) -> Option<(&ClosedLoad, &UserShape)> {
+    match model {
+        Model::Closed(closed) => match &closed.users {
+            Users::Staged(shape) => Some((closed, shape)),
+            Users::Steady(_) => None,
+        },
+        Model::Open(_) => None,
+    }
+}

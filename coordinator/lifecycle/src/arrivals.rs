@@ -1,0 +1,144 @@
+//! The arrivals that a run of the open model plans, and what is known of those that nobody reported.
+
+use std::ops::Range;
+
+use volley_plan::OpenLoad;
+use volley_plan::link::Share;
+use volley_plan::shape::Counter;
+use volley_stats::SECOND_NS;
+
+use crate::agent::{AgentShare, AgentState};
+
+/// What of an agent's part is missing beyond what it reported as missed itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// Planned, and known to have been sent by nobody.
+    pub missed: u64,
+    /// Permitted to the agent, which was lost before it reported.
+    pub unknown: u64,
+}
+
+/// The measured arrivals by their numbers.
+///
+/// Counting those of a Poisson schedule costs, so what is asked for again and again is counted once: the whole when the
+/// run is made, what a lost agent had leave for when it is lost, and what was due when the load stops.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrivals {
+    /// All that the plan has.
+    measured: Range<u64>,
+    /// The plan's number of iterations ends the load, not its time.
+    ends_by_count: bool,
+    warmup_ns: u64,
+    total_ns: u64,
+    counter: Counter,
+    /// The run time up to which the missed ones of lost agents are counted while the load goes on: whole seconds.
+    passed_ns: u64,
+    /// The first arrival that is not due before that.
+    due: u64,
+    /// The first arrival that is not due before the stop.
+    stop: Option<u64>,
+}
+
+/// Where a counter stands decides over its speed and over nothing that it says.
+impl PartialEq for Arrivals {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |it: &Self| (it.measured.clone(), it.passed_ns, it.due, it.stop);
+        numbers(self) == numbers(other)
+    }
+}
+
+impl Arrivals {
+    /// The arrivals of a run with this seed.
+    pub(crate) fn new(open: &OpenLoad, seed: u64) -> Self {
+        let schedule =
+            open.schedule(seed).expect("a plan that was parsed has a schedule: the parser tried it");
+        let (warmup_ns, total_ns) = (open.shape.warmup_ns(), open.shape.total_ns());
+        let measured = open.measured(&schedule, total_ns);
+        Self {
+            ends_by_count: open.iterations == Some(measured.end - measured.start),
+            due: measured.start,
+            measured,
+            warmup_ns,
+            total_ns,
+            counter: schedule.counter(),
+            passed_ns: 0,
+            stop: None,
+        }
+    }
+
+    /// How many there are in all.
+    pub(crate) fn count(&self) -> u64 {
+        self.measured.end - self.measured.start
+    }
+
+    pub(crate) fn ends_by_count(&self) -> bool {
+        self.ends_by_count
+    }
+
+    /// The first measured arrival that is not due before `run_ns`. Cheap as long as the times asked for rise.
+    pub(crate) fn number_at(&mut self, run_ns: u64) -> u64 {
+        if run_ns <= self.warmup_ns {
+            self.measured.start
+        } else if run_ns >= self.total_ns {
+            self.measured.end
+        } else {
+            self.counter.arrivals_before(run_ns).clamp(self.measured.start, self.measured.end)
+        }
+    }
+
+    /// The load goes on past `run_ns`.
+    pub(crate) fn pass(&mut self, run_ns: u64) {
+        let second_ns = run_ns - run_ns % SECOND_NS;
+        if second_ns > self.passed_ns {
+            self.passed_ns = second_ns;
+            self.due = self.number_at(second_ns);
+        }
+    }
+
+    /// The load stopped at `run_ns`; `None` stands for the end of all arrivals.
+    pub(crate) fn stop(&mut self, run_ns: Option<u64>) {
+        self.stop = Some(run_ns.map_or(self.measured.end, |run_ns| self.number_at(run_ns)));
+    }
+
+    /// The load has stopped.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// An agent's arrivals before the one with this number.
+    fn of(&self, agent: &AgentShare, number: u64) -> u64 {
+        let Share::Arrivals(share) = &agent.share else { return 0 };
+        share.stripes.count_in(self.measured.start..number.clamp(self.measured.start, self.measured.end))
+    }
+
+    /// True if the agent has not reported all arrivals that it will ever have.
+    pub(crate) fn has_work(&self, agent: &AgentShare) -> bool {
+        agent.accounted() < self.of(agent, self.measured.end)
+    }
+
+    /// An agent's arrivals that were due before the stop, or so far. An order to stop takes its time: what was due
+    /// between the stop and its hearing of it was planned as well if the agent reports it, but never more than what its
+    /// lease permitted.
+    pub(crate) fn planned(&self, agent: &AgentShare) -> u64 {
+        let permitted = self.of(agent, agent.permitted_to);
+        self.of(agent, self.stop.unwrap_or(self.due)).max(permitted.min(agent.accounted()))
+    }
+
+    /// What of an agent's part is missing beyond what it reported.
+    pub(crate) fn gap(&self, agent: &AgentShare) -> Gap {
+        let AgentState::Lost { delivered, .. } = agent.state else { return Gap::default() };
+        let planned = self.planned(agent);
+        if delivered {
+            // It has said everything, so what it did not start is known not to have been sent.
+            return Gap { missed: planned.saturating_sub(agent.accounted()), unknown: 0 };
+        }
+        let permitted = self.of(agent, agent.permitted_to);
+        // The load has not gone on for a whole second since its lease ended.
+        let planned = if self.stop.is_none() { planned.max(permitted) } else { planned };
+        let unreported = planned.saturating_sub(agent.accounted());
+        // What it reports as missed after its loss may be of the time after its lease, and must not count twice.
+        let told = agent.reported.iterations.missed.saturating_sub(agent.missed_when_lost);
+        let missed = planned.saturating_sub(permitted).saturating_sub(told).min(unreported);
+        Gap { missed, unknown: unreported - missed }
+    }
+}

@@ -1,0 +1,122 @@
+//! What goes into a run and what comes out: events, and the actions that follow from them.
+
+use volley_plan::link::{Incarnation, Order, WindowFacts};
+
+use crate::state::AgentFacts;
+
+/// What happens to a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// An idle agent is there; it matters while agents are gathered.
+    Joined(AgentFacts),
+    /// An agent was heard of, and has taken its orders up to this number.
+    Pinged {
+        /// Who.
+        agent: Incarnation,
+        /// The highest order such that it and all before it have been taken.
+        acknowledged: u64,
+    },
+    /// An agent stands by.
+    Ready {
+        /// Who.
+        agent: Incarnation,
+    },
+    /// An agent cannot or will not do its share.
+    Refused {
+        /// Who.
+        agent: Incarnation,
+        /// Why.
+        reason: String,
+    },
+    /// An agent asks for a further grant.
+    GrantWanted {
+        /// Who.
+        agent: Incarnation,
+        /// The end of the last grant that it has taken.
+        taken: u64,
+        /// How many it would like.
+        iterations: u64,
+    },
+    /// An agent delivered a window.
+    Window {
+        /// Who.
+        agent: Incarnation,
+        /// What of it matters here.
+        facts: WindowFacts,
+    },
+    /// Somebody asked for the run's end.
+    StopAsked,
+    /// Results or orders could not be kept.
+    StoreFailed {
+        /// Why.
+        reason: String,
+    },
+    /// [`Run::deadline_ns`](crate::Run::deadline_ns) has come.
+    Time,
+}
+
+/// What is to be done, in the order given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Save the order, then send it. `Order::Start` says its time on the coordinator's clock.
+    Send {
+        /// To whom.
+        agent: Incarnation,
+        /// Its number.
+        number: u64,
+        /// The order.
+        order: Order,
+    },
+    /// Answer the ping with this lease.
+    Renew {
+        /// Whose.
+        agent: Incarnation,
+        /// Its end, in run time.
+        until_ns: u64,
+    },
+    /// Store the window at hand. If that fails, skip what follows and say [`Event::StoreFailed`].
+    Keep {
+        /// Whose.
+        agent: Incarnation,
+        /// Its sequence.
+        sequence: u64,
+        /// It came after the end: shown apart, totals stay.
+        late: bool,
+    },
+    /// Tell the agent that its windows up to this one are kept.
+    Acknowledge {
+        /// Whom.
+        agent: Incarnation,
+        /// The highest sequence that is kept.
+        sequence: u64,
+    },
+    /// Write a line of the event log.
+    Note(Note),
+    /// The agent is free for another run.
+    Free {
+        /// Who.
+        agent: Incarnation,
+    },
+    /// The run is over; [`Run::outcome`](crate::Run::outcome) says how.
+    Finished,
+}
+
+/// How much a line of the event log matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// As planned.
+    Info,
+    /// Not as planned.
+    Warn,
+}
+
+/// A line of the run's event log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// When, in run time; `None` before the start.
+    pub at_run_ns: Option<u64>,
+    /// How much it matters.
+    pub level: Level,
+    /// What happened, in a sentence.
+    pub text: String,
+}

@@ -1,0 +1,84 @@
+//! How a run ended: the verdict with its reasons, and what else is worth a line of the event log.
+
+use volley_plan::Verdict;
+use volley_plan::words::counted;
+
+use crate::agent::AgentShare;
+use crate::event::{Action, Level};
+use crate::run::Run;
+use crate::state::{Outcome, StopReason};
+
+/// So many late agents are named in a verdict; the rest are counted.
+const LATE_AGENTS_NAMED: usize = 3;
+/// Most lines that the event log gets about the health of agents.
+const HEALTH_NOTES: usize = 20;
+
+impl Run {
+    pub(crate) fn outcome_for(&self, reason: StopReason) -> Outcome {
+        let lost: Vec<&str> = self
+            .agents
+            .values()
+            .filter(|agent| agent.was_lost())
+            .map(|agent| agent.facts.name.as_str())
+            .collect();
+        let mut reasons = self.invalid_because(&reason, &lost);
+        let verdict = if reasons.is_empty() { Verdict::None } else { Verdict::Invalid };
+        let incomplete = !lost.is_empty();
+        if incomplete {
+            reasons.push(format!("lost {}: {}", counted(lost.len() as u64, "agent"), lost.join(", ")));
+        }
+        Outcome { reason, verdict, incomplete, sentence: reasons.join("; ") }
+    }
+
+    /// Why the measurement can't be trusted.
+    fn invalid_because(&self, reason: &StopReason, lost: &[&str]) -> Vec<String> {
+        let stopped = match reason {
+            StopReason::CouldNotRun(why) => Some(why.clone()),
+            StopReason::StoreFailed(why) => Some(format!("results could not be kept: {why}")),
+            StopReason::AgentsLost => Some(format!("no agent was left ({})", lost.join(", "))),
+            StopReason::CountReached | StopReason::DurationOver | StopReason::Asked => None,
+        };
+        let account = if self.ended_in_warmup(reason) {
+            Some("it was over before its warm-up was, so nothing was measured".to_owned())
+        } else if stopped.is_none() {
+            self.accounts_for(Some(reason)).invalid_because(self.plan.load.tolerate)
+        } else {
+            None
+        };
+        [stopped, account].into_iter().flatten().chain(self.late_agents()).collect()
+    }
+
+    fn ended_in_warmup(&self, reason: &StopReason) -> bool {
+        let as_planned = matches!(reason, StopReason::CountReached | StopReason::DurationOver);
+        let warmup_ns = self.plan.load.warmup_ns();
+        !as_planned && warmup_ns > 0 && self.end_run_ns().is_some_and(|end_ns| end_ns <= warmup_ns)
+    }
+
+    /// The agents that were unfit to measure, each in a sentence.
+    fn late_agents(&self) -> Vec<String> {
+        let sentence = |agent: &AgentShare| agent.reported.health.invalid_because(&agent.facts.name);
+        let mut late: Vec<_> = self.agents.values().filter_map(sentence).collect();
+        let unnamed = late.len().saturating_sub(LATE_AGENTS_NAMED);
+        late.truncate(LATE_AGENTS_NAMED);
+        if unnamed > 0 {
+            late.push(format!("{} more late", counted(unnamed as u64, "agent")));
+        }
+        late
+    }
+
+    /// What of the generator's state is worth knowing beside the verdict.
+    pub(crate) fn note_health(&self, now_ns: u64, outcome: &Outcome, out: &mut Vec<Action>) {
+        let notes = |agent: &AgentShare| agent.reported.health.notes(&agent.facts.name);
+        let mut notes: Vec<_> = self.agents.values().flat_map(notes).collect();
+        let untold = notes.len().saturating_sub(HEALTH_NOTES);
+        notes.truncate(HEALTH_NOTES);
+        if untold > 0 {
+            notes.push(format!("{} on the health of agents left out", counted(untold as u64, "more note")));
+        }
+        let shortage = self.accounts_for(Some(&outcome.reason)).shortage_in_words();
+        notes.extend(shortage.filter(|shortage| !outcome.sentence.contains(shortage)));
+        for note in notes {
+            self.note(now_ns, Level::Warn, note, out);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What is recorded, merged and read back, held against the raw values.
+
+use super::*;
+use proptest::prelude::*;
+
+fn of(values: &[u64]) -> Histogram {
+    let mut histogram = Histogram::default();
+    for &value in values {
+        histogram.record(value);
+    }
+    histogram
+}
+
+#[test]
+fn case_06_a_single_value_is_every_percentile() {
+    let histogram = of(&[575_000_000]);
+    for percent in [0.0, 1.0, 50.0, 95.0, 99.0, 99.9, 100.0] {
+        assert_eq!(histogram.percentile_ns(percent), Some(575_000_000));
+    }
+    assert_eq!(histogram.mean_ns(), Some(575_000_000.0));
+}
+
+#[test]
+fn nothing_recorded_has_no_percentile() {
+    let histogram = Histogram::<u32>::default();
+    assert_eq!((histogram.percentile_ns(50.0), histogram.max_ns(), histogram.mean_ns()), (None, None, None));
+    assert_eq!(histogram.to_bytes(), Vec::<u8>::new());
+}
+
+#[test]
+fn values_out_of_range_are_kept_in_maximum_and_minimum() {
+    let histogram = of(&[1, 90_000_000_000]);
+    assert_eq!((histogram.min_ns(), histogram.max_ns()), (Some(1), Some(90_000_000_000)));
+    assert_eq!(histogram.percentile_ns(100.0), Some(90_000_000_000));
+    let back = Histogram::<u32>::from_bytes(&histogram.to_bytes(), 1, 90_000_000_000);
+    assert_eq!(back, Ok(histogram));
+}
+
+#[test]
+fn a_header_that_asks_for_much_memory_is_refused() {
+    let mut greedy = of(&[1000]).to_bytes();
+    greedy[15] = 5;
+    assert_eq!(Histogram::<u32>::from_bytes(&greedy, 1000, 1000), Err(DecodeError::Header));
+    assert_eq!(Histogram::<u32>::from_bytes(&[1, 2, 3], 1, 1), Err(DecodeError::Header));
+}
+
+/// As many of one value as fit: 2^`doublings`, by adding a histogram to itself.
+fn many<C: Count>(value_ns: u64, doublings: u32) -> Histogram<C> {
+    let mut histogram = Histogram::default();
+    histogram.record(value_ns);
+    for _ in 0..doublings {
+        histogram.merge(&histogram.clone());
+    }
+    histogram
+}
+
+#[test]
+fn a_full_bucket_takes_no_more_and_the_sum_says_so() {
+    let full = u64::from(u32::MAX);
+    for doublings in [31, 32, 40] {
+        let histogram = many::<u32>(5_000_000, doublings);
+        let expected = if doublings < 32 { 1 << 31 } else { full };
+        assert_eq!(histogram.count(), expected, "2^{doublings}");
+        assert_eq!(histogram.percentile_ns(99.0), Some(5_000_000), "2^{doublings}");
+        let back = Histogram::<u32>::from_bytes(&histogram.to_bytes(), 5_000_000, 5_000_000);
+        assert_eq!(back, Ok(histogram), "2^{doublings}");
+    }
+    // One bucket is full, the other takes all.
+    let mut two = many::<u32>(5_000_000, 32);
+    two.merge(&of(&[5_000_000, 9_000_000, 9_000_000]));
+    assert_eq!((two.count(), two.max_ns()), (full + 2, Some(9_000_000)));
+    assert_eq!(two.percentile_ns(99.0), Some(5_000_000));
+}
+
+#[test]
+fn totals_hold_what_windows_cannot() {
+    let mut total = many::<u64>(5_000_000, 40);
+    total.merge(&many::<u32>(5_000_000, 31));
+    assert_eq!(total.count(), (1 << 40) + (1 << 31));
+    let mut small = of(&[7]);
+    small.merge(&total);
+    assert_eq!((small.count(), small.min_ns()), (u64::from(u32::MAX) + 1, Some(7)));
+}
+
+/// The value at this percentile of sorted raw values, by HdrHistogram's own rank rule.
+fn raw_percentile(sorted: &[u64], percent: f64) -> u64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "test"
+    )]
+    let rank = ((percent / 100.0 * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len());
+    sorted[rank - 1]
+}
+
+fn total(values: &[u64]) -> Total {
+    let mut total = Total::default();
+    values.iter().for_each(|&value| total.record(value));
+    total
+}
+
+/// Durations of every size, those beyond the bounds included.
+fn durations() -> impl Strategy<Value = Vec<u64>> {
+    let around =
+        prop_oneof![0u64..100, 20_000u64..50_000_000, 59_000_000_000u64..61_000_000_000, any::<u64>()];
+    proptest::collection::vec(around, 0..40)
+}
+
+proptest! {
+    #[test]
+    fn merged_percentiles_are_within_a_thousandth_of_the_sorted_raw_values(
+        one in proptest::collection::vec(20_000u64..50_000_000_000, 1..300),
+        two in proptest::collection::vec(20_000u64..5_000_000, 1..300),
+        percent in 0.1f64..100.0,
+    ) {
+        let mut merged = Total::default();
+        merged.merge(&of(&one));
+        merged.merge(&of(&two));
+        let mut raw = [one, two].concat();
+        raw.sort_unstable();
+        let (exact, read) = (raw_percentile(&raw, percent), merged.percentile_ns(percent).unwrap());
+        prop_assert!(exact.abs_diff(read) as f64 <= exact as f64 / 1000.0, "{exact} read as {read}");
+        prop_assert_eq!(merged.count(), raw.len() as u64);
+    }
+
+    #[test]
+    fn merging_is_recording_one_after_the_other(
+        one in durations(), two in durations(),
+    ) {
+        let both = [one.as_slice(), two.as_slice()].concat();
+        let (mut same, mut wider, mut narrower) = (of(&one), total(&one), of(&one));
+        same.merge(&of(&two));
+        wider.merge(&of(&two));
+        narrower.merge(&total(&two));
+        prop_assert_eq!(&same, &of(&both));
+        prop_assert_eq!(narrower, same);
+        prop_assert_eq!(wider, total(&both));
+    }
+
+    #[test]
+    fn bytes_lead_back(values in durations()) {
+        let histogram = of(&values);
+        let (min, max) = (histogram.min_ns().unwrap_or(0), histogram.max_ns().unwrap_or(0));
+        prop_assert_eq!(Histogram::from_bytes(&histogram.to_bytes(), min, max), Ok(histogram));
+    }
+
+    #[test]
+    fn damaged_bytes_never_panic(
+        values in proptest::collection::vec(1u64..100_000_000, 1..50),
+        at in 0usize..200, byte: u8, cut in 0usize..200,
+    ) {
+        let mut bytes = of(&values).to_bytes();
+        let index = at % bytes.len();
+        bytes[index] = byte;
+        bytes.truncate(bytes.len() - cut.min(bytes.len()));
+        let _ = Histogram::<u32>::from_bytes(&bytes, 1, 1);
+    }
+}
