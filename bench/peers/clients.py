@@ -38,6 +38,12 @@ class Client:
     timed: bool = False
     # Its start is too long to be spread over the requests: it is measured by a second, tiny run and taken off.
     slow_start: bool = False
+    # At a rate, its latency counts from when a request was due; another's latency isn't shown there.
+    from_due: bool = False
+    # What it may end with though it did its work.
+    exit_codes: tuple[int, ...] = (0,)
+    # What it reads from its scratch folder, by name.
+    files: Callable[[str, Work], dict[str, str]] = lambda _url, _work: {}
 
     def is_here(self):
         return shutil.which(self.program) is not None
@@ -80,15 +86,44 @@ def given(flag, value):
 
 def volley_command(url, work, _scratch):
     words = [str(VOLLEY), url, *given("-c", work.connections), "-n", str(work.requests)]
-    words += [*given("--workers", work.workers), "--json"]
+    words += ["--rate", f"{work.rate}/s"] if work.rate else []
+    words += [*volley_settings(work), "--json"]
     return words if work.keep_alive else [*words, "--no-keep-alive"]
 
 
+def volley_settings(work):
+    return [*given("--workers", work.workers), *given("--spin", work.spin)]
+
+
 def volley_read(text, _scratch):
-    whole = json.loads(text)["whole"]
-    bad = sum(whole[kind] for kind in ("failed", "cancelled", "missed", "unknown", "unresolved"))
-    p50_ms = whole["latency_ms"]["50"]
-    return Said(whole["ok"], bad, whole["rate"], p50_ms and p50_ms * 1e3)
+    document = json.loads(text)
+    whole = document["whole"]
+    # What was missed wasn't sent: it is short of the number, which is another matter than a failure.
+    bad = sum(whole[kind] or 0 for kind in ("failed", "cancelled", "unknown", "unresolved"))
+    # An unpaced closed run has no lag.
+    lag_ms = next((phase["latency_ms"] for phase in document["phases"] if phase["name"] == "lag"), {})
+    told_us = [in_us(by_percent, percent) for by_percent in (whole["latency_ms"], lag_ms) for percent in ("50", "99")]
+    return Said(whole["ok"], bad, whole["rate"], *told_us, invalid=document["verdict"] == "invalid")
+
+
+def in_us(by_percent_ms, percent):
+    ms = by_percent_ms.get(percent)
+    return None if ms is None else ms * 1e3
+
+
+# 1,000 connections that are all kept in use by little load: each of so many users asks at its own steady pace.
+def paced_files(url, work):
+    plan = {
+        "target": url,
+        "users": work.connections,
+        "pacing": f"{work.connections * 1000 // work.rate}ms",
+        "duration": f"{work.seconds}s",
+    }
+    return {"paced.json": json.dumps(plan, indent=1)}
+
+
+def paced_command(_url, work, scratch):
+    return [str(VOLLEY), "run", str(scratch / "paced.json"), *volley_settings(work), "--json"]
 
 
 def wrk_command(url, work, _scratch):
@@ -122,7 +157,9 @@ def ab_read(text, scratch):
 
 def h2load_command(url, work, _scratch):
     close = [] if work.keep_alive else ["-H", "connection: close"]
-    return ["h2load", "--h1", "-t1", "-c", str(work.connections), "-n", str(work.requests), *close, url]
+    # It keeps a rate for each connection.
+    rate = [f"--rps={work.rate / work.connections:g}"] if work.rate else []
+    return ["h2load", "--h1", "-t1", "-c", str(work.connections), "-n", str(work.requests), *rate, *close, url]
 
 
 def h2load_read(text, _scratch):
@@ -150,7 +187,8 @@ def hey_read(text, _scratch):
 def oha_command(url, work, _scratch):
     close = [] if work.keep_alive else ["--disable-keepalive"]
     words = [OHA, "--no-tui", "--output-format", "json"]
-    return [*words, *given("-c", work.connections), "-n", str(work.requests), *close, url]
+    rate = ["-q", str(work.rate), "--latency-correction"] if work.rate else []
+    return [*words, *given("-c", work.connections), "-n", str(work.requests), *rate, *close, url]
 
 
 def oha_read(text, _scratch):
@@ -158,14 +196,15 @@ def oha_read(text, _scratch):
     by_status = dict(said["statusCodeDistribution"])
     good = by_status.pop("200", 0)
     errors = sum(by_status.values()) + sum(said["errorDistribution"].values())
-    p50_s = said["latencyPercentiles"]["p50"]
-    return Said(good, errors, said["summary"]["requestsPerSec"], p50_s and p50_s * 1e6)
+    latency_us = [s and s * 1e6 for s in (said["latencyPercentiles"][percentile] for percentile in ("p50", "p99"))]
+    return Said(good, errors, said["summary"]["requestsPerSec"], *latency_us)
 
 
 def k6_command(url, work, scratch):
     words = [K6, "run", "--quiet", "--no-usage-report", "--address", ""]
     words += ["--summary-export", str(scratch / "k6.json"), "-e", f"URL={url}"]
     words += ["-e", f"CONNECTIONS={work.connections}", "-e", f"REQUESTS={work.requests}"]
+    words += ["-e", f"RATE={work.rate}"] if work.rate else []
     return [*words, str(BENCH / "peers/k6.js")]
 
 
@@ -212,13 +251,15 @@ def nothing_read(_text, _scratch):
 CLIENTS = {
     client.name: client
     for client in (
-        Client("volley", str(VOLLEY), volley_command, volley_read),
+        # 1: it calls its measurement invalid, which is a result like another. That it did nothing shows in the output.
+        Client("volley", str(VOLLEY), volley_command, volley_read, from_due=True, exit_codes=(0, 1)),
+        Client("volley run", str(VOLLEY), paced_command, volley_read, exit_codes=(0, 1), files=paced_files),
         Client("wrk", "wrk", wrk_command, wrk_read, ("wrk", "-v"), tool="wrk", timed=True),
         Client("ab", "ab", ab_command, ab_read, ("ab", "-V"), tool="ab"),
         Client("h2load", "h2load", h2load_command, h2load_read, tool="h2load"),
         # It doesn't tell its version; Debian does.
         Client("hey", "hey", hey_command, hey_read, ("dpkg-query", "-W", "hey"), tool="hey"),
-        Client("oha", OHA, oha_command, oha_read, tool="oha"),
+        Client("oha", OHA, oha_command, oha_read, tool="oha", from_due=True),
         Client("k6", K6, k6_command, k6_read, tool="k6", slow_start=True),
         Client("Locust", LOCUST, locust_command, locust_read, tool="locust", slow_start=True),
         # What starting any program costs here.

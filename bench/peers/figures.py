@@ -18,8 +18,8 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """The median of paired ratios with its bootstrap interval."""
+class Interval:
+    """The median of what pairs came to, ratios or differences, with its bootstrap interval."""
 
     median: float
     low: float
@@ -37,7 +37,7 @@ class Results:
 
     def spread(self, label, number):
         """None where the contender isn't there or doesn't tell this number."""
-        values = [one[label][number] for one in self.rounds if label in one and one[label][number] is not None]
+        values = [one[label][number] for one in self.rounds if label in one and one[label].get(number) is not None]
         return Spread(statistics.median(values), min(values), max(values)) if values else None
 
     def median(self, label, number):
@@ -46,7 +46,18 @@ class Results:
 
     def ratio(self, label, other, number):
         """Of the first to the second, each with its partner of the same round; None where there is no such pair."""
-        return ratio([(one[label][number], one[other][number]) for one in self.rounds if {label, other} <= one.keys()])
+        return ratio(self.pairs(label, other, number))
+
+    def difference(self, label, other, number):
+        """The first less the second, paired likewise."""
+        return difference(self.pairs(label, other, number))
+
+    def pairs(self, label, other, number):
+        return [(one[label].get(number), one[other].get(number)) for one in self.rounds if {label, other} <= one.keys()]
+
+    def count(self, label, number):
+        """In how many rounds it is so."""
+        return sum(bool(one[label].get(number)) for one in self.rounds if label in one)
 
     def total(self, number):
         """Of all contenders by round."""
@@ -54,12 +65,20 @@ class Results:
 
 
 def ratio(pairs):
-    quotients = [ours / theirs for ours, theirs in pairs if ours is not None and theirs]
-    if not quotients:
+    return bootstrap([ours / theirs for ours, theirs in pairs if ours is not None and theirs])
+
+
+def difference(pairs):
+    return bootstrap([ours - theirs for ours, theirs in pairs if ours is not None and theirs is not None])
+
+
+def bootstrap(values):
+    """None where there is nothing."""
+    if not values:
         return None
     # A seed of its own, so that the same rounds give the same interval.
     chance = random.Random(1)
-    medians = sorted(statistics.median(chance.choices(quotients, k=len(quotients))) for _ in range(RESAMPLES))
+    medians = sorted(statistics.median(chance.choices(values, k=len(values))) for _ in range(RESAMPLES))
     tail = (1 - LEVEL) / 2
     low, high = medians[int(tail * RESAMPLES)], medians[int((1 - tail) * RESAMPLES) - 1]
-    return Ratio(statistics.median(quotients), low, high)
+    return Interval(statistics.median(values), low, high)

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from figures import Results
+from figures import Interval, Results
 
+# We stand in the tables twice: as we are compared where nothing else is said, and with a loop that spins.
 OURS = "volley"
+SPINNING = "volley spin on"
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,11 @@ def judged_ratio(ratio, limit):
     return judged(ratio.median, limit) + (", but the interval crosses it" if crosses else "")
 
 
-def best_peer(results):
-    """The peer that takes the least CPU a request."""
-    cpu = {label: results.median(label, "cpu_us") for label in results.labels() if label != OURS}
-    return min(cpu, key=cpu.get) if cpu else None
+def best_peer(results, number="cpu_us", best=min):
+    """The peer that takes the least CPU a request, or has the best of another number."""
+    figures = {label: results.median(label, number) for label in results.labels() if label not in (OURS, SPINNING)}
+    told = {label: figure for label, figure in figures.items() if figure is not None}
+    return best(told, key=told.get) if told else None
 
 
 def of_best(number, limit, text):
@@ -57,11 +60,11 @@ def p50_of_best():
     return of_best("p50_us", 1.0, "p50 no worse than that peer's")
 
 
-def at_most(number, limit, unit, what):
+def at_most(number, limit, unit, what, label=OURS):
     """One figure of ours, whatever the peers need."""
 
     def measured(results):
-        median = results.median(OURS, number)
+        median = results.median(label, number)
         return NOT_MEASURED if median is None else (f"{median:.1f} {unit}", judged(median, limit))
 
     return Goal(f"{what} at most {limit} {unit}", measured)
@@ -73,6 +76,34 @@ def pair(label, other, number, limit, text):
         return NOT_MEASURED if ratio is None else (interval(ratio), judged_ratio(ratio, limit))
 
     return Goal(text, measured)
+
+
+def all_sent(label):
+    """In each round, since what one round lacks another can't make up for."""
+
+    def measured(results):
+        share = results.spread(label, "sent_pct")
+        if share is None:
+            return NOT_MEASURED
+        return f"{share.low:.3f} % in the worst round", judged(100, share.low)
+
+    return Goal(f"{label}: all sent", measured)
+
+
+def in_time_as_best(label):
+    """The share that was sent within 1 ms, to that of the peer with the largest one."""
+
+    def measured(results):
+        peer = best_peer(results, "in_time_pct", max)
+        found = results.difference(label, peer, "in_time_pct") if peer else None
+        if found is None:
+            return NOT_MEASURED
+        shares = " against ".join(f"{results.median(one, 'in_time_pct'):.3f} %" for one in (label, peer))
+        words = f"{shares} of {peer}'s: {found.median:+.3f} [{found.low:+.3f}, {found.high:+.3f}] points"
+        # As a limit from below.
+        return words, judged_ratio(Interval(-found.median, -found.high, -found.low), 0)
+
+    return Goal(f"{label}: share sent within 1 ms no worse than the best peer's", measured)
 
 
 def within(labels, number, share, text):

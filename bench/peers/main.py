@@ -15,7 +15,7 @@ import state as states
 from clients import BENCH, CLIENTS
 from goals import OURS
 from play import play, say
-from rows import ROWS
+from rows import ALL, ROWS
 
 ROUNDS = 15
 STATE = BENCH / ".state"
@@ -24,10 +24,11 @@ RESULTS = BENCH / "RESULTS.md"
 
 def main():
     options = parse()
-    rows = list(ROWS.values()) if "all" in options.rows else [ROWS[name] for name in dict.fromkeys(options.rows)]
+    rows = chosen(options.rows)
     if options.needs:
         tools = {contender.client.tool for row in rows for contender in row.contenders}
-        print("\n".join(["nginx", *sorted(tools - {None})]))
+        tools |= {row.server.tool for row in rows}
+        print("\n".join(sorted(tools - {None})))
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     prepare()
@@ -37,12 +38,18 @@ def main():
     return 0 if all(finished) else 1
 
 
+def chosen(names):
+    """Each once; `all` together with a soak is both."""
+    wanted = [row.name for row in ALL] if "all" in names else []
+    return [ROWS[name] for name in dict.fromkeys([*wanted, *names]) if name != "all"]
+
+
 def parse():
     names = "\n".join(f"  {row.name:16}{row.title}" for row in ROWS.values())
     parser = argparse.ArgumentParser(
         prog="bench/peers.sh",
-        description="Runs volley and its peers side by side, in paired rounds, against one nginx.",
-        epilog=f"rows:\n{names}\n  {'all':16}everything, in about an hour",
+        description="Runs volley and its peers side by side, in paired rounds, against one server.",
+        epilog=f"rows:\n{names}\n  {'all':16}everything but the last, in some 40 minutes",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("rows", nargs="+", metavar="ROW", choices=[*ROWS, "all"], help="one of those below")
@@ -86,10 +93,10 @@ def bench(row, options):
     """One row to its end: True when all its rounds are there."""
     trial = options.rounds < ROUNDS
     folder = STATE / "trial" if trial else STATE
-    wanted = options.rounds * row.rounds_factor
+    wanted = row.rounds(options.rounds)
     file = folder / f"{row.name}.json"
     here = [contender for contender in row.contenders if contender.client.is_here()]
-    used = origin.measured_with(here)
+    used = origin.measured_with(here, row.server)
     state = None if options.fresh else states.load(file, used)
     if state is None:
         state = states.State(used, time.strftime("%Y-%m-%d"), origin.source())

@@ -78,20 +78,30 @@ def pinned(command, cores):
     return ["taskset", "--cpu-list", cores, *command]
 
 
-def run(command, cores, scratch, timeout_s):
+def run(command, cores, scratch, timeout_s, exit_codes=(0,)):
     """Runs it on these cores to its end: its use, and its standard output. A failure is a `Fault` that quotes it."""
     out, err = scratch / "stdout", scratch / "stderr"
     with held(command, cores, out, err) as (pid, gate):
         begun = time.monotonic()
-        gate.write(b"go\n")
-        gate.close()
+        begin(gate)
         status, usage = wait(pid, timeout_s)
     wall_s = time.monotonic() - begun
-    code = os.waitstatus_to_exitcode(status)
-    if code != 0:
-        raise Fault(f"{command[0]} ended with {code}: {tail(err) or tail(out)}")
     used = Used(wall_s, usage.ru_utime, usage.ru_stime, usage.ru_maxrss, usage.ru_nvcsw, usage.ru_nivcsw)
-    return used, out.read_text(encoding="utf-8", errors="replace")
+    return used, output(command, status, exit_codes, out, err)
+
+
+def begin(gate):
+    """Lets a held program go."""
+    gate.write(b"go\n")
+    gate.close()
+
+
+def output(command, status, exit_codes, out, err):
+    """What the ended program wrote to its standard output."""
+    code = os.waitstatus_to_exitcode(status)
+    if code not in exit_codes:
+        raise Fault(f"{command[0]} ended with {code}: {tail(err) or tail(out)}")
+    return out.read_text(encoding="utf-8", errors="replace")
 
 
 @contextlib.contextmanager

@@ -8,15 +8,14 @@ import subprocess
 from pathlib import Path
 
 from clients import BENCH, VOLLEY
-from server import nginx
 
 
-def measured_with(contenders):
+def measured_with(contenders, server):
     clients = {contender.client.name: contender.client for contender in contenders}
     versions = {name: client.version_text() for name, client in clients.items() if client.tool or name == "volley"}
     return {
         "machine": machine(),
-        "versions": versions | {"nginx": nginx_version()},
+        "versions": versions | {server.name: server.version()},
         "volley_sha256": hashlib.sha256(VOLLEY.read_bytes()).hexdigest(),
         # Who does what; a changed goal or title changes no measurement.
         "contenders": [f"{one.label}: {one.client.name} {one.work} {one.cores}" for one in contenders],
@@ -26,11 +25,6 @@ def measured_with(contenders):
 def machine():
     model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
     return f"{os.cpu_count()} cores {model.group(1) if model else platform.machine()}, Linux {platform.release()}"
-
-
-def nginx_version():
-    done = subprocess.run([nginx(), "-v"], capture_output=True, text=True, check=True, timeout=10)
-    return done.stderr.strip().rpartition("/")[2]
 
 
 def source():

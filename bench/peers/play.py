@@ -10,7 +10,7 @@ import measure
 from clients import BENCH, TOOLS, VOLLEY
 from goals import OURS
 from report import NUMBERS, digits
-from server import Server
+from soak import watch
 from trial import turn
 
 SERVER_CORE = "1"
@@ -33,12 +33,26 @@ def play(row, contenders, state, wanted, keep):
     with tempfile.TemporaryDirectory(prefix="volley-bench-") as folder:
         scratch = Path(folder, "scratch")
         scratch.mkdir()
-        with Server(Path(folder), SERVER_CORE) as server:
+        with row.server(Path(folder), SERVER_CORE) as server:
+            if row.soak:
+                one_soak(row, contenders, state, server, scratch)
+                keep()
+                return
             contenders = rehearse(row, contenders, state, server, scratch)
             most_void = len(state.void) + max(3, wanted // 3)
             while contenders and len(state.rounds) < wanted and len(state.void) < most_void:
                 one_round(row, contenders, state, wanted, server, scratch)
                 keep()
+
+
+def one_soak(row, contenders, state, server, scratch):
+    """All at once, so that it takes no longer than the longest; tried once."""
+    say(row, f"{', '.join(one.label for one in contenders)}: all at once, for {contenders[0].work.seconds} s")
+    try:
+        state.rounds.append(watch(contenders, server, cores(), scratch))
+    except measure.Fault as fault:
+        state.void.append(str(fault))
+        say(row, f"this does not count: {fault}")
 
 
 def rehearse(row, contenders, state, server, scratch):

@@ -4,6 +4,7 @@ import re
 import statistics
 
 from figures import Results
+from soak import MINUTES, resident
 
 # number → heading, decimals
 NUMBERS = {
@@ -12,12 +13,24 @@ NUMBERS = {
     "sys_us": ("sys", 2),
     "rate": ("requests/s", 0),
     "p50_us": ("p50 µs", 0),
+    "p99_us": ("p99 µs", 0),
+    "lag_p50_us": ("own lag p50 µs", 1),
+    "lag_p99_us": ("own lag p99 µs", 1),
+    "late_p50_us": ("sent late p50 µs", 1),
+    "late_p99_us": ("sent late p99 µs", 1),
+    "late_max_us": ("sent late max µs", 0),
+    "in_time_pct": ("sent within 1 ms, %", 3),
+    "sent_pct": ("sent of asked, %", 3),
+    "stolen_ms": ("stolen ms", 0),
     "rss_mib": ("peak MiB", 1),
     "switches": ("switches per request", 3),
     "server_us": ("server's CPU s per 1M", 2),
     "requests": ("requests", 0),
     "wall_ms": ("wall ms", 1),
     "cpu_ms": ("CPU ms", 1),
+    "sockets": ("sockets at the end", 0),
+    "growth_pct": ("growth from minute 3 to 15, %", 1),
+    **{resident(minute): (f"MiB at minute {minute}", 1) for minute in MINUTES},
 }
 
 HEAD = """\
@@ -40,7 +53,7 @@ def section(row, state):
 def origin(state):
     used = state.measured_with
     versions = ", ".join(f"{name} {version}" for name, version in used["versions"].items())
-    when = f"{state.begun}, {len(state.rounds)} rounds, {used['machine']}"
+    when = f"{state.begun}, {len(state.rounds)} round{'s' * (len(state.rounds) != 1)}, {used['machine']}"
     return f"{when}. {versions}. The volley measured is {state.source}."
 
 
@@ -84,10 +97,21 @@ def aims(row, results):
 def noise(results, state):
     stolen, elsewhere = results.total("stolen_s"), results.total("elsewhere_s")
     text = f"CPU stolen from this machine: {seconds(stolen)}. Used by other processes: {seconds(elsewhere)}."
+    text += distrusted(results)
     if state.void:
         reasons = "".join(f"\n- {reason}" for reason in state.void)
         text += f" Rounds that don't count: {len(state.void)}.\n{reasons}"
     return text
+
+
+def distrusted(results):
+    """Where a client itself says that it measured badly, the round counts nonetheless."""
+    counts = {label: results.count(label, "invalid") for label in results.labels()}
+    return "".join(
+        f" {label} called its measurement invalid in {count} of {len(results.rounds)} rounds."
+        for label, count in counts.items()
+        if count
+    )
 
 
 def seconds(values):

@@ -1,5 +1,6 @@
-"""Tests of the bench itself: `python3 -m unittest discover -s bench/peers`. They start only `true` and Python."""
+"""Tests of the bench itself: `python3 -m unittest discover -s bench/peers`. They start only `true`, `false` and Python."""
 
+import json
 import sys
 import tempfile
 import unittest
@@ -12,7 +13,8 @@ import measure
 import report
 import state as states
 from clients import CLIENTS
-from rows import ROWS
+from main import chosen
+from rows import ALL, ROWS
 from trial import Contender, Raw, faults, sample
 from work import Said, Unreadable, Work
 
@@ -45,7 +47,7 @@ Error distribution:
   [3]	Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused
 """
 OHA = """\
-{"summary": {"requestsPerSec": 100000.5}, "latencyPercentiles": {"p50": 0.0005},
+{"summary": {"requestsPerSec": 100000.5}, "latencyPercentiles": {"p50": 0.0005, "p99": 0.002},
  "statusCodeDistribution": {"200": 640, "500": 1}, "errorDistribution": {"deadline": 2}}
 """
 K6 = """\
@@ -57,8 +59,39 @@ LOCUST = """\
   "response_times": {"110": 1, "9": 2, "8": 2}}]
 """
 VOLLEY = """\
-{"whole": {"ok": 90, "failed": 1, "cancelled": 2, "missed": 3, "unknown": 4, "unresolved": 0, "rate": 5.5,
-           "latency_ms": {"50": 0.25}}}
+{"verdict": "none", "whole": {"ok": 90, "failed": 1, "cancelled": 2, "missed": 3, "unknown": 4, "unresolved": 0,
+ "rate": 5.5, "latency_ms": {"50": 0.25, "99": 1.5}}, "phases": []}
+"""
+VOLLEY_LATE = """\
+{"verdict": "invalid", "whole": {"ok": 90, "failed": 0, "cancelled": 0, "missed": 10, "unknown": null, "unresolved": 0,
+ "rate": 5.5, "latency_ms": {"50": 0.25, "99": null}}, "phases": [
+   {"name": "wait", "count": 1, "latency_ms": {"50": 7.0, "99": 7.0}},
+   {"name": "lag", "count": 90, "latency_ms": {"50": 0.5, "99": 8.0}}]}
+"""
+# As they came of a small run at a rate, shortened.
+VOLLEY_AT_A_RATE = """\
+{"volley": 2, "state": "finished", "verdict": "none", "whole": {"started": 1000, "ok": 1000, "failed": 0, "cancelled": 0,
+ "missed": 0, "unknown": 0, "unresolved": 0, "never_sent": 0, "rate": 1000.9145045544618, "latency_ms": {"50": 0.092512,
+ "90": 0.143552, "95": 0.147136, "99": 1.52832, "99.9": 4.228245, "100": 4.228245}}, "phases": [{"name": "lag",
+ "count": 1000, "latency_ms": {"50": 0.048768, "90": 0.055936, "95": 0.058752, "99": 0.410624, "99.9": 3.228245,
+ "100": 3.228245}}, {"name": "wait", "count": 1, "latency_ms": {"50": 0.065081, "99": 0.065081}}]}
+"""
+OHA_AT_A_RATE = """\
+{"summary": {"successRate": 1.0, "total": 1.000960488, "requestsPerSec": 1998.0808673039248},
+ "latencyPercentiles": {"p10": 7.6794e-05, "p50": 0.000118581, "p99": 0.000317693, "p99.99": 0.004142439},
+ "statusCodeDistribution": {"200": 2000}, "errorDistribution": {}}
+"""
+K6_AT_A_RATE = """\
+{"metrics": {"http_req_duration": {"med": 0.168374, "max": 6.065606, "p(90)": 0.5628244000000001, "min": 0.040115},
+ "dropped_iterations": {"count": 18, "rate": 17.97896078636131}, "http_req_failed": {"fails": 1979, "passes": 0,
+ "value": 0}, "http_reqs": {"count": 1979, "rate": 1976.6868553449463}}}
+"""
+H2LOAD_AT_A_RATE = """\
+finished in 1.00s, 1998.13 req/s, 148.30KB/s
+requests: 2000 total, 2000 started, 2000 done, 2000 succeeded, 0 failed, 0 errored, 0 timeout
+status codes: 2000 2xx, 0 3xx, 0 4xx, 0 5xx
+                     min         max         mean         sd        +/- sd
+time for request:       27us      4.54ms       168us       413us    98.45%
 """
 
 
@@ -74,10 +107,20 @@ class Reading(unittest.TestCase):
         self.check("ab", AB.format(failed=0), Said(60000, 0, 20119.47, 726.0), {"ab.csv": "x,y\n49,0.7\n50,0.726\n"})
         self.check("h2load", H2LOAD, Said(57, 4, 17043.7, None))
         self.check("hey", HEY, Said(59968, 10, 10441.9828, 4900.0))
-        self.check("oha", OHA, Said(640, 3, 100000.5, 500.0))
+        self.check("oha", OHA, Said(640, 3, 100000.5, 500.0, 2000.0))
         self.check("k6", "", Said(9, 1, 4472.5, 12500.0), {"k6.json": K6})
         self.check("Locust", LOCUST, Said(4, 1, 2.5, 9000.0))
-        self.check("volley", VOLLEY, Said(90, 10, 5.5, 250.0))
+        self.check("volley", VOLLEY, Said(90, 7, 5.5, 250.0, 1500.0))
+
+    def test_each_client_at_a_rate(self):
+        # What was missed is short of the number, no failure.
+        held = Said(1000, 0, 1000.9145045544618, 92.512, 1528.32, 48.768, 0.410624 * 1e3)
+        self.check("volley", VOLLEY_AT_A_RATE, held)
+        self.check("volley run", VOLLEY_AT_A_RATE, held)
+        self.check("volley", VOLLEY_LATE, Said(90, 0, 5.5, 250.0, None, 500.0, 8000.0, invalid=True))
+        self.check("oha", OHA_AT_A_RATE, Said(2000, 0, 1998.0808673039248, 0.000118581 * 1e6, 0.000317693 * 1e6))
+        self.check("k6", "", Said(1979, 0, 1976.6868553449463, 168.374), {"k6.json": K6_AT_A_RATE})
+        self.check("h2load", H2LOAD_AT_A_RATE, Said(2000, 0, 1998.13, None))
 
     def test_errors_are_counted(self):
         errors = "  Socket errors: connect 1, read 2, write 0, timeout 3\n  Non-2xx or 3xx responses: 4\n"
@@ -85,9 +128,42 @@ class Reading(unittest.TestCase):
         self.check("ab", AB.format(failed=6), Said(60000, 6, 20119.47, 726.0), {"ab.csv": "50,0.726\n"})
 
     def test_another_form_is_said(self):
-        for client in ("volley", "wrk", "h2load", "hey", "oha", "Locust"):
+        for client in ("volley", "volley run", "wrk", "h2load", "hey", "oha", "Locust"):
             with self.subTest(client), self.assertRaises(Unreadable):
                 CLIENTS[client].said("[]", Path("nowhere"))
+
+
+class Asking(unittest.TestCase):
+    def check(self, client, work, expected):
+        words = CLIENTS[client].command("http://h/small", work, Path("scratch"))
+        self.assertIn(expected, " ".join(words))
+
+    def test_a_rate(self):
+        held = Work("small", 64, 150_000, rate=50_000)
+        self.check("volley", held, "-c 64 -n 150000 --rate 50000/s --workers 1 --spin off --json")
+        self.check("volley", replace(held, spin="on"), "--spin on")
+        self.check("oha", held, "-c 64 -n 150000 -q 50000 --latency-correction http")
+        self.check("k6", held, "-e CONNECTIONS=64 -e REQUESTS=150000 -e RATE=50000")
+        self.check("h2load", held, "-c 64 -n 150000 --rps=781.25 http")
+
+    def test_none_where_none_is_asked_for(self):
+        for client, words in (("volley", "--rate"), ("oha", "-q"), ("k6", "RATE="), ("h2load", "--rps")):
+            with self.subTest(client):
+                asked = " ".join(CLIENTS[client].command("http://h/small", Work("small", 1, 1), Path("scratch")))
+                self.assertNotIn(words, asked)
+
+    def test_defaults_stay_defaults(self):
+        work = Work("small", 0, 1, workers=0, spin="")
+        words = CLIENTS["volley"].command("http://h/small", work, Path("scratch"))
+        self.assertEqual(words[1:], ["http://h/small", "-n", "1", "--json"])
+
+    def test_a_plan_of_paced_users(self):
+        work = Work("small", 1000, 1_840_000, rate=2_000)
+        self.check("volley run", work, "run scratch/paced.json --workers 1 --spin off --json")
+        plan = json.loads(CLIENTS["volley run"].files("http://h/small", work)["paced.json"])
+        expected = {"target": "http://h/small", "users": 1000, "pacing": "500ms", "duration": "920s"}
+        self.assertEqual(plan, expected)
+        self.assertEqual(CLIENTS["volley"].files("http://h/small", work), {})
 
 
 class Faults(unittest.TestCase):
@@ -108,6 +184,14 @@ class Faults(unittest.TestCase):
         self.check("ab", closed, good, 100, 99, 1)
         self.check("wrk", kept, replace(good, requests=150), 154, 5, 0)
         self.check("wrk", kept, replace(good, requests=150), 155, 5, 1)
+
+    def test_at_a_rate_less_is_a_result_and_more_is_not(self):
+        held, good = Work("small", 4, 100, rate=10), Said(100, 0, 1.0, 1.0)
+        self.check("k6", held, good, 100, 4, 0)
+        self.check("k6", held, replace(good, requests=90), 90, 4, 0)
+        self.check("k6", held, replace(good, requests=90), 91, 4, 1)
+        self.check("k6", held, replace(good, requests=101), 101, 4, 1)
+        self.check("k6", held, replace(good, errors=1), 100, 4, 1)
 
 
 class Measuring(unittest.TestCase):
@@ -145,9 +229,15 @@ class Measuring(unittest.TestCase):
         with self.assertRaisesRegex(measure.Fault, "not done after 0.2 s"):
             self.run_python("import time; time.sleep(30)", 0.2)
 
+    def test_an_end_may_be_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            measure.run(["false"], "0", Path(folder), 10, (0, 1))
+            with self.assertRaisesRegex(measure.Fault, "false ended with 1"):
+                measure.run(["false"], "0", Path(folder), 10)
+
     def test_a_start_is_taken_off(self):
-        whole = Raw(1010, 1.0, 1.0, 3.0, 2.0, 1.0, 2048, 500, 0.5, 0.0, 0.0)
-        start = Raw(10, 9.0, 9.0, 1.0, 1.0, 0.5, 1024, 100, 0.1, 0.0, 0.0)
+        whole = Raw(Said(1010, 0, 1.0, 1.0), 3.0, 2.0, 1.0, 2048, 500, 0.5, 0.0, 0.0)
+        start = Raw(Said(10, 0, 9.0, 9.0), 1.0, 1.0, 0.5, 1024, 100, 0.1, 0.0, 0.0)
         numbers = sample(whole.without(start))
         self.assertEqual((numbers["requests"], numbers["rate"], numbers["rss_mib"]), (1000, 1.0, 2.0))
         self.assertAlmostEqual(numbers["user_us"], 1000.0)
@@ -194,6 +284,42 @@ class Figures(unittest.TestCase):
         self.assertEqual(goals.within(["ab", "wrk"], "cpu_us", 0.05, "").measure(results)[1], "missed")
         self.assertEqual(goals.within(["ab", "nobody"], "cpu_us", 0.05, "").measure(results)[1], "can't tell")
 
+    def test_our_second_self_is_no_peer(self):
+        results = figures.Results(rounds(**{"volley": [9.0], "volley spin on": [7.0], "ab": [10.0]}))
+        self.assertEqual(goals.best_peer(results), "ab")
+        self.assertEqual(goals.pair("volley spin on", "ab", "cpu_us", 0.6, "").measure(results)[1], "missed")
+        self.assertEqual(goals.best_peer(results, "in_time_pct", max), None)
+
+    def check_pace(self, goal, verdict, words, **samples):
+        by_round = [dict(zip(samples, one, strict=True)) for one in zip(*samples.values(), strict=True)]
+        found = goal.measure(figures.Results(by_round))
+        self.assertEqual(found[1], verdict, found)
+        self.assertIn(words, found[0])
+
+    def test_goals_of_a_held_rate(self):
+        full, nearly = {"sent_pct": 100.0, "in_time_pct": 99.5}, {"sent_pct": 99.999, "in_time_pct": 99.0}
+        unseen = {"sent_pct": None, "in_time_pct": None}
+        sent, in_time = goals.all_sent("volley"), goals.in_time_as_best("volley")
+        self.check_pace(sent, "reached", "100.000 %", volley=[full, full])
+        self.check_pace(sent, "missed", "99.999 %", volley=[full, nearly, full])
+        self.check_pace(sent, "can't tell", "", volley=[unseen])
+        self.check_pace(in_time, "reached", "of h2load's: +0.500", volley=[full], oha=[unseen], h2load=[nearly])
+        self.check_pace(in_time, "reached", "+0.000 [+0.000, +0.000]", volley=[full], oha=[full])
+        self.check_pace(in_time, "missed", "-0.500", volley=[nearly] * 3, oha=[full] * 3)
+        mixed = {"volley": [full, full, nearly], "oha": [nearly, nearly, full]}
+        self.check_pace(in_time, "reached, but the interval crosses it", "+0.500 [-0.500, +0.500]", **mixed)
+        self.check_pace(in_time, "can't tell", "", volley=[full])
+
+    def test_a_figure_of_another_of_ours(self):
+        results = figures.Results([{"volley": {"growth_pct": 9.0}, "volley 1,000 users": {"growth_pct": 1.0}}])
+        aim = goals.at_most("growth_pct", 5, "%", "", "volley 1,000 users")
+        self.assertEqual(aim.measure(results), ("1.0 %", "reached"))
+        self.assertEqual(goals.at_most("growth_pct", 5, "%", "").measure(results)[1], "missed")
+
+    def test_who_distrusts_itself_is_named(self):
+        results = figures.Results([{"a": {"invalid": True}, "b": {"invalid": False}}, {"a": {}, "b": {}}])
+        self.assertEqual(report.distrusted(results), " a called its measurement invalid in 1 of 2 rounds.")
+
 
 class Keeping(unittest.TestCase):
     def test_a_state_goes_on_only_with_the_same(self):
@@ -219,11 +345,30 @@ class Keeping(unittest.TestCase):
         self.assertEqual(report.merged(text, "b", "## b\ntwo\n", order), text)
         self.assertNotIn("## a", report.merged(text, "b", "## b\n", ["b"]))
 
+    def test_all_is_all_but_the_soak(self):
+        self.assertEqual({row.name for row in ROWS.values()} - {row.name for row in ALL}, {"memory-15min"})
+        self.assertEqual([row.name for row in chosen(["users", "all", "users"])][-1], ALL[-1].name)
+        self.assertEqual(len(chosen(["all", "memory-15min"])), len(ROWS))
+        self.assertEqual((ROWS["memory-15min"].rounds(15), ROWS["rate-10k"].rounds(15)), (1, 15))
+
+    def test_each_row_can_be_shown(self):
+        for row in ROWS.values():
+            with self.subTest(row.name):
+                numbers = {number: 1.0 for number in report.NUMBERS} | {"stolen_s": 0.0, "elsewhere_s": 0.0}
+                kept = states.State({"versions": {}, "machine": "m"}, "", "")
+                kept.rounds = [{one.label: numbers for one in row.contenders}] * 2
+                text = report.section(row, kept)
+                self.assertNotIn("can't tell", text)
+                self.assertNotIn("–", text)
+                self.assertEqual(text.count("\n| volley / "), sum(of == "volley" for of, _ in row.pairs))
+
     def test_no_client_rounds_a_count_down(self):
         for row in ROWS.values():
             for one in row.contenders:
                 with self.subTest(row=row.name, contender=one.label):
-                    self.assertEqual(one.work.requests % max(one.work.connections, 1), 0)
+                    left = one.work.requests % max(one.work.connections, 1)
+                    # Those that do take no part where a rate is held.
+                    self.assertTrue(left == 0 or one.work.rate)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import measure
 from clients import Client
-from work import Unreadable, Work
+from lateness import Lateness, lateness
+from work import Said, Unreadable, Work
 
 # What any run may take; with the longest some 10 s on a slow machine.
 TIMEOUT_S = 120
@@ -28,9 +29,7 @@ class Contender:
 class Raw:
     """What one process used in all, and what it came to."""
 
-    requests: int
-    rate: float | None
-    p50_us: float | None
+    said: Said
     wall_s: float
     user_s: float
     sys_s: float
@@ -39,12 +38,13 @@ class Raw:
     server_s: float
     stolen_s: float
     elsewhere_s: float
+    late: Lateness | None = None
 
     def without(self, start):
         """This run less a tiny one: what the requests between them cost. Speed, peak and noise stay."""
         return replace(
             self,
-            requests=self.requests - start.requests,
+            said=replace(self.said, requests=self.said.requests - start.said.requests),
             user_s=self.user_s - start.user_s,
             sys_s=self.sys_s - start.sys_s,
             switches=self.switches - start.switches,
@@ -56,17 +56,18 @@ def turn(contender, server, cores, scratch):
     """One measured turn, as numbers by name: those of a request in microseconds, so seconds a million."""
     raw = once(contender, server, cores, scratch)
     if contender.client.slow_start:
-        tiny = replace(contender, work=replace(contender.work, requests=contender.work.connections))
+        work = contender.work
+        tiny = replace(contender, work=replace(work, requests=work.connections, rate=0))
         raw = raw.without(once(tiny, server, cores, scratch))
-    return sample(raw)
+    return sample(raw) | (pace(contender, raw) if contender.work.rate else {})
 
 
 def sample(raw):
-    each = max(raw.requests, 1)
+    each = max(raw.said.requests, 1)
     return {
-        "requests": raw.requests,
-        "rate": raw.rate,
-        "p50_us": raw.p50_us,
+        "requests": raw.said.requests,
+        "rate": raw.said.rate,
+        "p50_us": raw.said.p50_us,
         "wall_ms": raw.wall_s * 1e3,
         "cpu_ms": (raw.user_s + raw.sys_s) * 1e3,
         "user_us": raw.user_s * 1e6 / each,
@@ -77,43 +78,71 @@ def sample(raw):
         "rss_mib": raw.rss_max_kib / 1024,
         "stolen_s": raw.stolen_s,
         "elsewhere_s": raw.elsewhere_s,
+        "invalid": raw.said.invalid,
     }
+
+
+def pace(contender, raw):
+    """The further numbers of a turn that held a rate."""
+    said, late = raw.said, raw.late
+    numbers = {
+        "sent_pct": late and late.sent_pct,
+        "p99_us": said.p99_us,
+        "lag_p50_us": said.lag_p50_us,
+        "lag_p99_us": said.lag_p99_us,
+        "late_p50_us": late and late.p50_us,
+        "late_p99_us": late and late.p99_us,
+        "late_max_us": late and late.max_us,
+        "in_time_pct": late and late.in_time_pct,
+        "stolen_ms": raw.stolen_s * 1e3,
+    }
+    return numbers if contender.client.from_due else numbers | {"p50_us": None, "p99_us": None}
 
 
 def once(contender, server, cores, scratch):
     client, work = contender.client, contender.work
-    # What an earlier turn left must not be read as this one's.
-    for old in scratch.iterdir():
-        old.unlink()
-    machine, counts = measure.Machine.now(), server.counts()
-    words = contender.words(server.url(work.path), scratch)
-    used, text = measure.run(words, cores[contender.cores], scratch, TIMEOUT_S)
-    counts_after, machine_after = server.counts(), measure.Machine.now()
-    try:
-        said = client.said(text, scratch)
-    except Unreadable as error:
-        raise measure.Fault(str(error)) from error
-    # The second asking counted itself.
-    connections = counts_after.connections - counts.connections - 1
-    requests = counts_after.requests - counts.requests - 1
-    wrong = faults(contender, said, requests, connections)
-    if wrong:
-        raise measure.Fault("; ".join(wrong))
-    server_s = counts_after.cpu_s - counts.cpu_s
+    url = server.url(work.path)
+    prepare(client, work, url, scratch)
+    # What came before isn't this turn's.
+    server.seen()
+    machine = measure.Machine.now()
+    words = contender.words(url, scratch)
+    used, text = measure.run(words, cores[contender.cores], scratch, TIMEOUT_S, client.exit_codes)
+    seen, machine_after = server.seen(), measure.Machine.now()
+    said = believed(contender, text, scratch, seen)
     busy_s = machine_after.busy_s - machine.busy_s
     return Raw(
-        requests=said.requests,
-        rate=said.rate,
-        p50_us=said.p50_us,
+        said=said,
         wall_s=used.wall_s,
         user_s=used.user_s,
         sys_s=used.sys_s,
         rss_max_kib=used.rss_max_kib,
         switches=used.switches_voluntary + used.switches_involuntary,
-        server_s=server_s,
+        server_s=seen.cpu_s,
         stolen_s=machine_after.stolen_s - machine.stolen_s,
-        elsewhere_s=max(busy_s - used.user_s - used.sys_s - server_s, 0.0),
+        elsewhere_s=max(busy_s - used.user_s - used.sys_s - seen.cpu_s, 0.0),
+        late=lateness(seen.arrivals_ns, work.rate, work.requests) if work.rate and seen.arrivals_ns else None,
     )
+
+
+def prepare(client, work, url, scratch):
+    """The client's files, and no other: what an earlier turn left must not be read as this one's."""
+    for old in scratch.iterdir():
+        old.unlink()
+    for name, text in client.files(url, work).items():
+        (scratch / name).write_text(text, encoding="utf-8")
+
+
+def believed(contender, text, scratch, seen):
+    """What the client says, where nothing speaks against it."""
+    try:
+        said = contender.client.said(text, scratch)
+    except Unreadable as error:
+        raise measure.Fault(str(error)) from error
+    wrong = faults(contender, said, seen.requests, seen.connections)
+    if wrong:
+        raise measure.Fault("; ".join(wrong))
+    return said
 
 
 def faults(contender, said, counted, connections):
@@ -122,7 +151,8 @@ def faults(contender, said, counted, connections):
     found = []
     if said.errors:
         found.append(f"{said.errors} requests failed")
-    if not timed and said.requests != work.requests:
+    # Who can't hold a rate sends less, which is shown; who sends more does other work.
+    if not timed and (said.requests > work.requests if work.rate else said.requests != work.requests):
         found.append(f"{said.requests} of {work.requests} requests were done")
     # A client that ends by time leaves some on their way.
     in_flight = work.connections if timed else 0
