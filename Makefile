@@ -35,7 +35,7 @@ assets: web/node_modules/.package-lock.json ## the pages' third-party scripts, f
 
 .PHONY: test
 test: build e2e/node_modules/.package-lock.json ## every test, with what they need from apt, npm and crates.io
-	deploy/need.sh curl nginx chromium python3 cargo-nextest
+	deploy/need.sh curl nginx chromium python3 ip ss unshare faketime cargo-nextest
 	cargo test --locked --workspace --doc --quiet
 	cargo nextest run --locked --workspace --profile $(NEXTEST_PROFILE)
 	python3 -m unittest discover -s bench/peers
@@ -49,9 +49,10 @@ lint: assets ## format, clippy, dependencies and shell scripts; warnings are err
 	git ls-files -co --exclude-standard -z -- '*.sh' .ci/run | xargs -0 shellcheck
 
 .PHONY: soak
-soak: ## what takes minutes: a store of 10 GB (VOLLEY_SOAK_MB says otherwise) that is thinned while a run goes on
-	deploy/need.sh cc
-	cargo test --locked --release -p volley-coordinator --lib -- --ignored --nocapture soak_
+soak: build ## what takes minutes; CASE=16, 19, 20, 28, 31, healthy or store runs one (VOLLEY_SOAK_MB says how large a store)
+	deploy/need.sh cc curl ip ss unshare cargo-nextest
+	cargo nextest run --locked --release --run-ignored only --no-capture --profile soak \
+	  -p volley-e2e -p volley-coordinator -E 'test(/soak_.*$(CASE)/)'
 
 .PHONY: screenshots
 screenshots: build e2e/node_modules/.package-lock.json ## pictures of the pages, in target/screenshots

@@ -24,6 +24,8 @@ packages_of() {
     node) echo nodejs ;;
     nginx) echo nginx-light ;;
     chromium) echo chromium fonts-dejavu-core ;;
+    ip | ss) echo iproute2 ;;
+    unshare) echo util-linux ;;
     *) echo "$1" ;;
   esac
 }

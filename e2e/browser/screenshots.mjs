@@ -1,4 +1,5 @@
-// Takes pictures of the pages at two widths, light and dark: an empty home, a steady run, a failing target, a lost agent.
+// Takes pictures of the pages at two widths, light and dark: an empty home, a steady run, a failing target, runs of the
+// open model (one in its warm-up and when over, one that misses, one whose generator stood still), a lost agent.
 // Starts all it needs on free ports of this machine and ends it. `make screenshots` calls it.
 //
 // Usage: node screenshots.mjs VOLLEY CHROMIUM DIRECTORY
@@ -98,6 +99,32 @@ async function pictures(browser) {
   const failed = await post(http, failing);
   await over(http, failed);
   await shoot(browser, `${http}/runs/${failed}`, "run-failing");
+
+  const stages = [{ rate: "50/s", ramp_to: "400/s", for: "8s" }, { rate: "400/s", for: "6s" }];
+  const steps = (path) => [{ get: path }, { think: "50ms..150ms" }, { get: "/bytes/20000?delay=8ms", name: "cart" }];
+  const scenarios = {
+    browse: { weight: 9, steps: steps("/bytes/2000?delay=4ms") },
+    buy: { weight: 1, steps: steps("/bytes/500?delay=40ms") },
+  };
+  const shop = { name: "shop", target, load: { warmup: "5s", arrivals: "poisson", stages }, scenarios };
+  const open = await post(http, shop);
+  await sleep(3.5);
+  await shoot(browser, `${http}/runs/${open}`, "run-warm-up");
+  await over(http, open);
+  await shoot(browser, `${http}/runs/${open}`, "run-open");
+
+  const slow = { name: "too slow", target: `${target}/?delay=400ms`, rate: "200/s", duration: "8s", max_in_flight: 60 };
+  const missing = await post(http, slow);
+  await over(http, missing);
+  await shoot(browser, `${http}/runs/${missing}`, "run-missed");
+
+  const still = await post(http, { name: "stood still", target: `${target}/`, rate: "200/s", duration: "8s" });
+  await sleep(4);
+  second.child.kill("SIGSTOP");
+  await sleep(0.8);
+  second.child.kill("SIGCONT");
+  await over(http, still);
+  await shoot(browser, `${http}/runs/${still}`, "run-stood-still");
 
   const count = { name: "lost agent", target: `${target}/?delay=10ms`, users: 20, requests: 20000 };
   const lost = await post(http, count);

@@ -1,5 +1,6 @@
 //! The REST API as a client sees it.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use reqwest::blocking::{Client, Response};
@@ -44,6 +45,17 @@ impl Api {
     #[must_use]
     pub fn ask(&self, path: &str) -> (u16, String) {
         read(self.client.get(format!("{}{path}", self.url)).send())
+    }
+
+    /// Reads a stream to its end; gives how many bytes came.
+    ///
+    /// # Panics
+    /// If it breaks off, or lasts longer.
+    #[must_use]
+    pub fn read_stream(&self, path: &str, within: Duration) -> u64 {
+        let request = self.client.get(format!("{}{path}", self.url)).timeout(within);
+        let mut answer = request.send().unwrap_or_else(|error| panic!("no answer: {error:?}"));
+        io::copy(&mut answer, &mut io::sink()).unwrap_or_else(|error| panic!("no whole stream: {error:?}"))
     }
 
     /// Posts a body of a content type; gives status and body.

@@ -15,8 +15,16 @@ const STORE: &str = "volley.db";
 /// How long a process may take to end once it was told to.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-fn started(arguments: &[&str]) -> Process {
-    Process::start(Command::new(binary()).args(arguments).env_remove("VOLLEY_COORDINATOR"))
+/// Variables for a process's environment.
+type Environment<'a> = &'a [(&'static str, String)];
+
+fn started(arguments: &[&str], environment: Environment<'_>) -> Process {
+    let mut command = Command::new(binary());
+    command.args(arguments).env_remove("VOLLEY_COORDINATOR");
+    for (name, value) in environment {
+        command.env(name, value);
+    }
+    Process::start(&mut command)
 }
 
 /// The word after `words` in a line.
@@ -42,7 +50,16 @@ impl Coordinator {
     /// If there is no folder for its store.
     #[must_use]
     pub fn start() -> Self {
-        Self::start_on(tempfile::tempdir().expect("a folder for the store"))
+        Self::start_with(&[])
+    }
+
+    /// The same with more variables in its environment.
+    ///
+    /// # Panics
+    /// If there is no folder for its store.
+    #[must_use]
+    pub fn start_with(environment: Environment<'_>) -> Self {
+        Self::start_in(tempfile::tempdir().expect("a folder for the store"), environment)
     }
 
     /// Starts one on the store in this folder, and waits until it listens.
@@ -51,14 +68,25 @@ impl Coordinator {
     /// If the folder's name is no text.
     #[must_use]
     pub fn start_on(store: TempDir) -> Self {
+        Self::start_in(store, &[])
+    }
+
+    fn start_in(store: TempDir, environment: Environment<'_>) -> Self {
         let file = store.path().join(STORE);
         let file = file.to_str().expect("temporary folders have names in ASCII");
         let any = "127.0.0.1:0";
-        let process = started(&["coordinator", "--http", any, "--agents", any, "--store", file]);
+        let process =
+            started(&["coordinator", "--http", any, "--agents", any, "--store", file], environment);
         let authority = process.line(|line| word_after(line, "http://"));
         let agents_address = process.line(|line| word_after(line, "agents on "));
         let url = format!("http://{}", authority.trim_end_matches('/'));
         Self { process, store, url, agents_address }
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// The file with its runs.
@@ -90,9 +118,15 @@ impl Coordinator {
     /// The same with more arguments.
     #[must_use]
     pub fn agent_with(&self, name: &str, more: &[&str]) -> Agent {
+        self.agent_in(name, more, &[])
+    }
+
+    /// The same with more variables in its environment.
+    #[must_use]
+    pub fn agent_in(&self, name: &str, more: &[&str], environment: Environment<'_>) -> Agent {
         let mut arguments = vec!["agent", "--coordinator", &self.agents_address, "--name", name];
         arguments.extend_from_slice(more);
-        let process = started(&arguments);
+        let process = started(&arguments, environment);
         self.api().wait_for("the agent to join", PATIENCE, |api| {
             api.agents().iter().any(|agent| agent["name"] == name)
         });
@@ -180,7 +214,7 @@ impl Target {
     /// Starts one, and waits until it listens.
     #[must_use]
     pub fn start() -> Self {
-        let process = started(&["target", "--listen", "127.0.0.1:0"]);
+        let process = started(&["target", "--listen", "127.0.0.1:0"], &[]);
         let address = process.line(|line| word_after(line, "http://"));
         let address = address.trim_end_matches('/').to_owned();
         Self { _process: process, address }

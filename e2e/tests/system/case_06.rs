@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use volley_e2e::{Fleet, Reply, Report, Request, Server, volley};
+use volley_e2e::{Coordinator, Fleet, Reply, Report, Request, Server, volley};
 
 use crate::accounts::check_target;
 use crate::play;
@@ -46,4 +46,26 @@ fn case_06_percentiles_are_of_the_merged_histogram() {
     }
     let slow_part = report.agents().iter().map(|agent| agent["started"].as_u64()).min().flatten();
     assert!(slow_part.is_some_and(|requests| (60..=300).contains(&requests)), "{report:?}");
+}
+
+/// The only value is every percentile on the page too, and still is when the store is read by another process.
+#[test]
+fn case_06_the_store_and_the_page_show_the_same() {
+    let server = Server::start(|_| Reply::ok("hello").after(Duration::from_millis(575)));
+    let fleet = Fleet::start(1);
+    let report = play(&fleet.api(), 1, &format!("target: {}\nusers: 1\nrequests: 1\n", server.url("/")));
+    check_target(&report, &server);
+    let max = report.percentile_ms("100").expect("a maximum");
+    let Fleet { coordinator, agents } = fleet;
+    drop(agents);
+    let coordinator = Coordinator::start_on(coordinator.kill());
+    let again = coordinator.api().run(report.text("id")).checked();
+    for percent in ["50", "90", "95", "99", "99.9", "100"] {
+        assert_eq!(again.percentile_ms(percent), Some(max), "p{percent}");
+    }
+    let (status, page) = coordinator.api().ask(&format!("/runs/{}", report.text("id")));
+    assert_eq!(status, 200, "{page}");
+    // Three digits, as all numbers of its size: the percentiles of the run, of its second and of its step.
+    let shown = format!(">{max:.0}<");
+    assert!(page.matches(&shown).count() >= 18, "{shown} in {page}");
 }
