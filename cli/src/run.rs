@@ -75,11 +75,7 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
 
 /// Runs a plan in this process: the same lifecycle, grants, merge and verdict as on a coordinator, without the network
 /// between them.
-pub(crate) fn in_this_process(
-    plan: Plan,
-    engine: EngineOptions,
-    json: bool,
-) -> Result<Exit, Failure> {
+pub(crate) fn in_this_process(plan: Plan, engine: EngineOptions, json: bool) -> Result<Exit, Failure> {
     runtime()?.block_on(play(Local::new(plan, engine), json))
 }
 

@@ -26,7 +26,11 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
     }
     if let Some(warmup) = &progress.warmup {
         let of = (count(warmup.started), count(warmup.ok), count(warmup.failed), seconds(progress.warmup_s));
-        row(&mut text, "warm-up", &format!("{} started, {} ok, {} failed in {}, kept apart", of.0, of.1, of.2, of.3));
+        row(
+            &mut text,
+            "warm-up",
+            &format!("{} started, {} ok, {} failed in {}, kept apart", of.0, of.1, of.2, of.3),
+        );
     }
     row(&mut text, "error rate", &percent(whole.error_rate));
     row(&mut text, "rate", &format!("{} over {}", rate(whole.rate), seconds(progress.elapsed_s)));
@@ -99,7 +103,8 @@ fn lost(document: &RunDocument) -> Vec<String> {
     let whole = &document.progress.whole;
     let mut lines = Vec::new();
     if whole.missed > 0 || whole.unknown != Some(0) || document.progress.incomplete {
-        let unknown = whole.unknown.map_or_else(|| "an unknown number".to_owned(), |n| format!("{} unknown", count(n)));
+        let unknown =
+            whole.unknown.map_or_else(|| "an unknown number".to_owned(), |n| format!("{} unknown", count(n)));
         let missed = count(whole.missed);
         lines.push(format!("{missed} missed (sent by nobody), {unknown} (permitted to a lost agent)"));
     }
@@ -122,11 +127,19 @@ fn latency(text: &mut String, whole: &Whole) {
         "latency",
         both.map(|((name, latency), (_, service))| {
             let latency = format!("{name:<6}{:>10}", milliseconds(latency));
-            if has_service { format!("{latency}   service time {:>10}", milliseconds(service)) } else { latency }
+            if has_service {
+                format!("{latency}   service time {:>10}", milliseconds(service))
+            } else {
+                latency
+            }
         }),
     );
     if let Some(age) = whole.cancelled_age_ms.max {
-        row(text, "cut off", &format!("{} cancelled, up to {} old", count(whole.cancelled), milliseconds(Some(age))));
+        row(
+            text,
+            "cut off",
+            &format!("{} cancelled, up to {} old", count(whole.cancelled), milliseconds(Some(age))),
+        );
     }
 }
 

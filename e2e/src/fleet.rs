@@ -75,8 +75,7 @@ impl Coordinator {
         let file = store.path().join(STORE);
         let file = file.to_str().expect("temporary folders have names in ASCII");
         let any = "127.0.0.1:0";
-        let process =
-            started(&["coordinator", "--http", any, "--agents", any, "--store", file], environment);
+        let process = started(&["coordinator", "--http", any, "--agents", any, "--store", file], environment);
         let authority = process.line(|line| word_after(line, "http://"));
         let agents_address = process.line(|line| word_after(line, "agents on "));
         let url = format!("http://{}", authority.trim_end_matches('/'));

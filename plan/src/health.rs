@@ -6,7 +6,7 @@
 //! second late.
 
 use serde::{Deserialize, Serialize};
-use volley_stats::{Health, Slowdown};
+use volley_stats::{Health, SECOND_NS, Slowdown};
 
 use crate::units::duration_in_words;
 use crate::words::{count, counted};
@@ -70,10 +70,11 @@ pub fn lateness_ns(health: &Health) -> Option<u64> {
 }
 
 impl HealthSum {
-    /// Adds one second.
+    /// Adds one second. What is less than half of one, as at the end of a run, is in no count of seconds.
     pub fn add(&mut self, health: &Health) {
+        let is_part = (1..SECOND_NS / 2).contains(&health.span_ns);
         self.merge(&Self {
-            seconds: 1,
+            seconds: u64::from(!is_part),
             lag_p99_max_ns: health.lag_p99_ns,
             lag_max_ns: health.lag_max_ns,
             stall_max_ns: health.stall_max_ns,
@@ -82,15 +83,16 @@ impl HealthSum {
             busiest_cpu_ns: health.busiest_cpu_ns,
             stolen_ns: health.stolen_ns,
             throttled_ns: health.throttled_ns,
-            busy_seconds: u64::from(health.busiest_share() >= 0.9),
+            busy_seconds: u64::from(!is_part && health.busiest_share() >= 0.9),
             descriptors_max: health.descriptors,
             descriptors_limit: health.descriptors_limit,
             local_ports: health.local_ports,
             resident_bytes_max: health.resident_bytes,
             ..Self::default()
         });
-        if let Some(late_ns) = lateness_ns(health) {
-            self.late_seconds = self.late_seconds.saturating_add(1);
+        if let Some(late_ns) = lateness_ns(health).filter(|_| !is_part) {
+            // An event loop that stood still for seconds was late in all of them, and could only say so in the last.
+            self.late_seconds = self.late_seconds.saturating_add(1 + health.stall_max_ns / SECOND_NS);
             let cause = &mut self.causes[health.slowdown(late_ns) as usize];
             *cause = cause.saturating_add(1);
         }
@@ -171,11 +173,12 @@ impl HealthSum {
     }
 
     fn lateness_in_words(&self, agent: &str) -> String {
+        let late_seconds = self.late_seconds.min(self.seconds);
         let worst_ns = self.lag_max_ns.max(self.stall_max_ns);
         let worst = duration_in_words(Duration::from_millis(worst_ns / 1_000_000));
         let late = format!(
             "agent {agent} was late in {} of {}, by up to {worst}",
-            count(self.late_seconds),
+            count(late_seconds),
             counted(self.seconds, "second"),
         );
         match self.cause() {
@@ -258,6 +261,17 @@ mod tests {
         let sum = sum(&vec![busy; 10]);
         assert_eq!(sum.invalid_because("a"), None);
         assert!(sum.notes("a").join("\n").contains("filled its processor in 10 of 10 seconds"));
+    }
+
+    #[test]
+    fn a_part_of_a_second_counts_for_none_and_a_long_stall_for_several() {
+        let part = Health { span_ns: 200 * MS, ..second(50, 1) };
+        assert_eq!((sum(&[part]).seconds, sum(&[part]).late_seconds), (0, 0));
+        let mut seconds = vec![second(0, 1); 57];
+        seconds.push(Health { stall_max_ns: 3200 * MS, span_ns: 4200 * MS, ..second(3200, 3200) });
+        let stopped = sum(&seconds);
+        assert_eq!((stopped.seconds, stopped.late_seconds), (58, 4));
+        assert!(stopped.is_late());
     }
 
     #[test]

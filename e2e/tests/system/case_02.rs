@@ -23,7 +23,10 @@ fn case_02_without_a_drain_what_is_in_flight_is_cancelled_and_its_age_told() {
     assert_eq!(report.document()["errors"], serde_json::json!([]));
     for percent in ["50", "100"] {
         let age_ms = report.document()["whole"]["cancelled_age_ms"][percent].as_f64();
-        assert!(age_ms.is_some_and(|ms| (1_900.0..2_300.0).contains(&ms)), "p{percent} {age_ms:?}: {report:?}");
+        assert!(
+            age_ms.is_some_and(|ms| (1_900.0..2_300.0).contains(&ms)),
+            "p{percent} {age_ms:?}: {report:?}"
+        );
     }
 }
 

@@ -27,7 +27,10 @@ fn check(connections: u32) {
     assert_eq!((report.count("ok"), server.requests()), (1000, 1000), "{report:?}");
     assert!(server.connections() <= u64::from(connections), "{} connections", server.connections());
     let is_near = |ms: Option<f64>, least: f64, most: f64| {
-        assert!(ms.is_some_and(|ms| (least..most).contains(&ms)), "{ms:?} is not {least} to {most}: {report:?}");
+        assert!(
+            ms.is_some_and(|ms| (least..most).contains(&ms)),
+            "{ms:?} is not {least} to {most}: {report:?}"
+        );
     };
     is_near(report.percentile_ms("50"), 1.0, 30.0);
     is_near(report.percentile_ms("90"), 900.0, 1_150.0);

@@ -32,6 +32,10 @@ fn case_25_answers_of_different_lengths_are_no_failures() {
     });
     let report = play(&fleet.api(), 1, &format!("target: {}\nusers: 4\nrequests: 100\n", server.url("/")));
     check_target(&report, &server);
-    assert_eq!((report.count("ok"), report.count("failed"), report.statuses(200)), (100, 0, 100), "{report:?}");
+    assert_eq!(
+        (report.count("ok"), report.count("failed"), report.statuses(200)),
+        (100, 0, 100),
+        "{report:?}"
+    );
     assert_eq!(report.text("verdict"), "none", "{report:?}");
 }

@@ -65,7 +65,8 @@ pub(crate) fn users_by_second(api: &Api, report: &Report) -> Vec<u64> {
 fn case_28_a_ramp_of_users() {
     for agents in [1, 4] {
         let (fleet, target) = (Fleet::start(agents), volley_e2e::Target::start());
-        let stages = "load:\n  stages:\n    - { users: 0, ramp_to: 40, for: 4s }\n    - { users: 40, for: 1s }\n";
+        let stages =
+            "load:\n  stages:\n    - { users: 0, ramp_to: 40, for: 4s }\n    - { users: 40, for: 1s }\n";
         let report = play(&fleet.api(), agents, &format!("target: {}\n{stages}", target.url("/delay/20ms")));
         assert_eq!(target.stats()["requests"].as_u64(), Some(report.count("started")), "{report:?}");
         let users = users_by_second(&fleet.api(), &report);

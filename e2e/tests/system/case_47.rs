@@ -31,7 +31,8 @@ fn environment(offset: &Path) -> Vec<(&'static str, String)> {
 /// Plays a run of 6 s while the wall clock of the processes with this environment goes an hour back and then two on.
 fn play(coordinator: &Coordinator, offset: &Path) -> Report {
     let server = Server::start(|_| Reply::ok("hello"));
-    let plan = format!("target: {}\nrate: 50/s\nduration: 6s\nagents: {{ min: 1, wait: 20s }}\n", server.url("/"));
+    let plan =
+        format!("target: {}\nrate: 50/s\nduration: 6s\nagents: {{ min: 1, wait: 20s }}\n", server.url("/"));
     let id = coordinator.api().start(&plan);
     let begun = Instant::now();
     for (at_s, said) in [(2, "-1h"), (4, "+1h")] {

@@ -106,6 +106,10 @@ fn soak_case_16_memory_stays() {
     assert!(reader.join().expect("the reader") > 100_000, "the dashboard read its stream");
     let grown = |from: u64, to: u64| to as f64 / from as f64 - 1.0;
     let growth = (grown(seen[2].0, seen[14].0), grown(seen[2].1, seen[14].1));
-    println!("case 16: growth from minute 3 to 15: agent {:.1} %, coordinator {:.1} %", growth.0 * 100.0, growth.1 * 100.0);
+    println!(
+        "case 16: growth from minute 3 to 15: agent {:.1} %, coordinator {:.1} %",
+        growth.0 * 100.0,
+        growth.1 * 100.0
+    );
     assert!(growth.0 < 0.05 && growth.1 < 0.05, "{seen:?}");
 }

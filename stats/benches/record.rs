@@ -1,0 +1,42 @@
+//! What it costs to record a latency: `cargo bench -p volley-stats`.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use volley_stats::{Histogram, Timed, Timing};
+
+/// Values of a fast target's latencies, with a slow one now and then; more than fit one cache line, and not in order.
+fn values() -> Vec<u64> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    (0..4096)
+        .map(|_| 100_000 + next() % 300_000 + if next().is_multiple_of(100) { 5_000_000 } else { 0 })
+        .collect()
+}
+
+/// Nanoseconds for each value, the best of several rounds.
+fn cost(values: &[u64], mut record: impl FnMut(u64)) -> f64 {
+    const REPEATS: usize = 250;
+    let round = |record: &mut dyn FnMut(u64)| {
+        let begun = Instant::now();
+        for _ in 0..REPEATS {
+            values.iter().for_each(|&value| record(black_box(value)));
+        }
+        begun.elapsed().as_nanos() as f64 / (REPEATS * values.len()) as f64
+    };
+    (0..10).map(|_| round(&mut record)).fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    let values = values();
+    let mut latency = Histogram::<u32>::default();
+    println!("a latency, three digits: {:.1} ns", cost(&values, |value| latency.record(value)));
+    let mut timing = Timing::<u32>::default();
+    println!("a phase, two digits: {:.1} ns", cost(&values, |value| timing.record(Timed::FirstByte, value)));
+    black_box((latency.count(), timing.of(Timed::FirstByte).count()));
+}
