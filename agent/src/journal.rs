@@ -2,7 +2,7 @@
 //!
 //! A window gets its number when it is sent first, and from then on it is never altered, so that the coordinator can
 //! tell a repeat by its number. Those never sent are merged into coarser ones when they become too many: the time detail
-//! goes, the totals never do.
+//! goes, the totals never do. One that is more than the coordinator takes at once gets several numbers, one a part.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,8 @@ struct Entry {
 #[derive(Debug)]
 struct RunJournal {
     run: RunId,
-    /// Sent and not acknowledged. Their numbers end with `numbered`, without gaps.
+    /// Numbered and not acknowledged: sent, or part of a window that was begun. Their numbers end with `numbered`,
+    /// without gaps.
     sent: VecDeque<Entry>,
     /// How many of `sent` have gone out over the present connection, counted from the oldest.
     on_the_way: usize,
@@ -58,13 +59,23 @@ impl RunJournal {
             return None;
         }
         if self.on_the_way == self.sent.len() {
-            self.sent.push_back(self.waiting.pop_front()?);
-            self.numbered += 1;
+            let entry = self.waiting.pop_front()?;
+            self.number(entry);
         }
         let entry = &self.sent[self.on_the_way];
         let sequence = self.oldest_number() + self.on_the_way as u64;
         self.on_the_way += 1;
         Some(Numbered { run: self.run.clone(), sequence, window: entry.window.open(), last: entry.last })
+    }
+
+    /// Gives a window its number; or several, where it is more than the coordinator takes at once.
+    fn number(&mut self, entry: Entry) {
+        let windows = entry.window.split();
+        let most = windows.len();
+        for (nth, window) in (1..).zip(windows) {
+            self.sent.push_back(Entry { window, last: entry.last && nth == most });
+            self.numbered += 1;
+        }
     }
 
     /// The number of the first in `sent`, or the next to be given where there is none.

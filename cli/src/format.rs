@@ -79,6 +79,11 @@ pub(crate) fn seconds(s: f64) -> String {
     if s < 1.0 { format!("{:.3} s", cut(1000.0)) } else { format!("{:.1} s", cut(10.0)) }
 }
 
+/// What a rate is over, with as many digits as the rate: `2.45 s`.
+pub(crate) fn span(s: f64) -> String {
+    format!("{} s", significant(s))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +113,9 @@ mod tests {
             (seconds(9.99), "9.9 s"),
             (seconds(10.0), "10.0 s"),
             (seconds(0.0346), "0.034 s"),
+            (span(0.0), "0 s"),
+            (span(2.4512), "2.45 s"),
+            (span(3600.2), "3,600 s"),
         ];
         for (is, should) in said {
             assert_eq!(is, should);

@@ -7,7 +7,7 @@ use volley_coordinator::document::{Percentiles, PhaseTotals, Whole};
 use volley_plan::Verdict;
 use volley_stats::ErrorKind;
 
-use crate::format::{bytes, count, milliseconds, percent, rate, seconds};
+use crate::format::{bytes, count, milliseconds, percent, rate, seconds, span};
 use crate::processor::CpuTime;
 
 /// How wide the column of names is.
@@ -25,7 +25,9 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
         row(&mut text, "", &line);
     }
     if let Some(warmup) = &progress.warmup {
-        let of = (count(warmup.started), count(warmup.ok), count(warmup.failed), seconds(progress.warmup_s));
+        // A run that was stopped in its warm-up had no more of it.
+        let warmup_s = progress.warmup_s.min(progress.run_s);
+        let of = (count(warmup.started), count(warmup.ok), count(warmup.failed), seconds(warmup_s));
         row(
             &mut text,
             "warm-up",
@@ -33,7 +35,9 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
         );
     }
     row(&mut text, "error rate", &percent(whole.error_rate));
-    row(&mut text, "rate", &format!("{} over {}", rate(whole.rate), seconds(progress.elapsed_s)));
+    // Coordinators that don't say what it is over divided by little else than the time of the load.
+    let rate_s = if whole.rate_s > 0.0 { whole.rate_s } else { progress.elapsed_s };
+    row(&mut text, "rate", &format!("{} over {}", rate(whole.rate), span(rate_s)));
     latency(&mut text, whole);
     list(&mut text, "phases", phases(&progress.phases));
     list(
@@ -147,7 +151,7 @@ fn by_percentile(of: &Percentiles) -> [(&'static str, Option<f64>); 6] {
     [("p50", of.p50), ("p90", of.p90), ("p95", of.p95), ("p99", of.p99), ("p99.9", of.p99_9), ("max", of.max)]
 }
 
-/// Lag and phases: the median, the 99th percentile and the longest of each.
+/// Lag of what was started, and phases of what was answered: the median, the 99th percentile and the longest of each.
 fn phases(phases: &[PhaseTotals]) -> impl Iterator<Item = String> {
     phases.iter().map(|phase| {
         let of = &phase.latency_ms;

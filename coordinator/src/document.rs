@@ -100,8 +100,8 @@ pub struct Progress {
     /// What the warm-up counted, which is in no total; `null` where there is none.
     #[serde(default)]
     pub warmup: Option<WarmupTotals>,
-    /// How late iterations were taken up, and the phases of requests: those in which anything was measured, in the order
-    /// in which a request goes through them.
+    /// How late iterations were taken up, and the phases of the requests that were answered: those in which anything was
+    /// measured, in the order in which a request goes through them.
     #[serde(default)]
     pub phases: Vec<PhaseTotals>,
     /// The latest five complete seconds.
@@ -157,6 +157,9 @@ pub struct Whole {
     /// last completion where that is later, so that what the drain brought is divided by its time too. While it goes on:
     /// over the seconds that every agent has reported.
     pub rate: f64,
+    /// The seconds that `rate` is over; 0 where there is nothing to divide by, and in documents that don't say it.
+    #[serde(default)]
+    pub rate_s: f64,
     /// Failed over completed; `null` where nothing completed.
     pub error_rate: Option<f64>,
     /// Bytes written to connections.

@@ -282,7 +282,7 @@ impl Driver {
                 if let Err(fault) = check::window(&window, &self.live.head.plan, run_ns) {
                     return self.shared.turn_away(agent, &fault.to_string());
                 }
-                let facts = WindowFacts::of(sequence, &window, last, self.live.head.warmup_ns());
+                let facts = WindowFacts::of(sequence, &window, last, &self.live.head.plan.load);
                 hand.window = Some(Arc::new(window));
                 Event::Window { agent, facts }
             }

@@ -156,7 +156,7 @@ impl Live {
 
     /// Counts what came after the end.
     pub(crate) fn count_late(&self, window: &Window) {
-        let facts = WindowFacts::of(0, window, false, self.head.warmup_ns());
+        let facts = WindowFacts::counted(window);
         let late = &mut self.inner().late;
         late.windows += 1;
         for (sum, more) in [
@@ -244,11 +244,6 @@ impl Inner {
 }
 
 impl Head {
-    /// How long the warm-up takes, in nanoseconds.
-    pub(crate) fn warmup_ns(&self) -> u64 {
-        self.plan.load.warmup_ns()
-    }
-
     /// The document of a run that has only been asked for.
     pub(crate) fn document(&self, progress: Progress) -> RunDocument {
         RunDocument {

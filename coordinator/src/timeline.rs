@@ -1,6 +1,5 @@
 //! What a run's plan says of its seconds: which are the warm-up, and how many arrivals are due in each. Pure.
 
-use volley_plan::shape::Shape;
 use volley_plan::{Model, OpenLoad, Plan};
 use volley_stats::SECOND_NS;
 
@@ -29,17 +28,17 @@ impl<'a> Timeline<'a> {
     }
 
     /// How many arrivals the plan has due from second `from_s` to `to_s` (exclusive): of Poisson ones, those that are to
-    /// be expected. `None` in the closed model.
+    /// be expected; where the warm-up ends between them, the measured ones. `None` in the closed model.
     #[expect(clippy::cast_precision_loss, reason = "for charts; arrivals of a span stay far below 2^52")]
     pub(crate) fn planned(&self, from_s: u32, to_s: u32) -> Option<f64> {
         let OpenLoad { shape, .. } = self.open?;
         let end = self.open?.end_number(shape.arrivals_before(self.warmup_ns));
-        let before = |second: u32| self.arrivals_before(shape, second).min(end);
-        Some(before(to_s).saturating_sub(before(from_s)) as f64)
-    }
-
-    fn arrivals_before(&self, shape: &Shape, second: u32) -> u64 {
-        shape.arrivals_before((u64::from(second) * SECOND_NS).min(self.stop_ns))
+        let before = |at_ns: u64| shape.arrivals_before(at_ns.min(self.stop_ns)).min(end);
+        let from_ns = match u64::from(from_s) * SECOND_NS {
+            from_ns if self.is_warmup(to_s) => from_ns,
+            from_ns => from_ns.max(self.warmup_ns),
+        };
+        Some(before(u64::from(to_s) * SECOND_NS).saturating_sub(before(from_ns)) as f64)
     }
 }
 
@@ -62,7 +61,7 @@ mod tests {
         let some = |numbers: &[u32]| numbers.iter().map(|&n| Some(f64::from(n))).collect::<Vec<_>>();
         check("users: 2\nduration: 3s", None, &[None, None], 0);
         check("rate: 30/s\nduration: 3s", None, &some(&[30, 30, 30, 0]), 0);
-        check("rate: 30/s\nduration: 3s\nwarmup: 2500ms", None, &some(&[30, 30, 30, 30, 30, 15, 0]), 2);
+        check("rate: 30/s\nduration: 3s\nwarmup: 2500ms", None, &some(&[30, 30, 15, 30, 30, 15, 0]), 2);
         check("rate: 30/s\nduration: 3s", Some(1_500_000_000), &some(&[30, 15, 0]), 0);
         check("rate: 30/s\niterations: 40\nwarmup: 1s", None, &some(&[30, 30, 10, 0]), 1);
         check("load: { stages: [{ rate: 0/s, ramp_to: 20/s, for: 2s }] }", None, &some(&[5, 15, 0]), 0);

@@ -23,14 +23,17 @@ pub(crate) fn tick(
     let counters = &merged.row.counters;
     let Second { iterations, warmup, users, in_flight, connections } = merged.scalars;
     let lag = merged.row.timing.of(Timed::Lag);
+    let is_warmup = timeline.is_warmup(to_s);
+    // Like the row: of the measured part, or of the warm-up where the span lies in it.
+    let told = if is_warmup { warmup } else { iterations };
     Tick {
         second: from_s.into(),
         span_s: to_s.saturating_sub(from_s).into(),
         elapsed_s: 0.0,
-        warmup: timeline.is_warmup(to_s),
+        warmup: is_warmup,
         planned: timeline.planned(from_s, to_s),
-        missed: iterations.missed.saturating_add(warmup.missed),
-        iterations: iterations.started.saturating_add(warmup.started),
+        missed: told.missed,
+        iterations: told.started,
         started: counters.started,
         ok: counters.ok,
         failed: counters.failed,
@@ -96,6 +99,7 @@ fn totals(whole: &Whole, accounts: &Accounts, phases: Vec<PhaseTotals>) -> Total
         unknown: whole.unknown.filter(|_| !accounts.unknown_is_open),
         unresolved: whole.unresolved,
         rate: whole.rate,
+        rate_s: whole.rate_s,
         error_rate: whole.error_rate,
         latency_ms: whole.latency_ms,
         service_ms: whole.service_ms,

@@ -111,9 +111,18 @@ impl Accounts {
         [missed, unknown].into_iter().flatten().collect::<Vec<_>>().join(" and ")
     }
 
-    /// Why the measurement cannot be trusted, in a sentence; `None` when it can.
+    /// Why the measurement cannot be trusted, in a sentence; `None` when it can. `missed_because` says why iterations were
+    /// missed, where that is known.
     #[must_use]
-    pub fn invalid_because(&self, tolerate: Tolerance) -> Option<String> {
+    pub fn invalid_because(&self, tolerate: Tolerance, missed_because: Option<&str>) -> Option<String> {
+        let nothing = (self.ok == 0).then(|| "nothing succeeded".to_owned());
+        let reasons: Vec<_> =
+            self.shortfall_in_words(tolerate, missed_because).into_iter().chain(nothing).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    /// What of the plan was not done, or not as planned, beyond what is tolerated.
+    fn shortfall_in_words(&self, tolerate: Tolerance, missed_because: Option<&str>) -> Option<String> {
         if let Some(fault) = self.fault() {
             return Some(format!("the account does not add up: {fault}"));
         }
@@ -121,7 +130,9 @@ impl Accounts {
             && !tolerate.allows(self.missed.saturating_add(self.unknown), planned)
         {
             let planned = counted(planned, "planned iteration");
-            return Some(format!("{} of {planned}, more than {tolerate}", self.gap_in_words()));
+            let missed_because = missed_because.filter(|_| self.missed > 0 && self.unknown == 0);
+            let because = missed_because.map(|why| format!(": {why}")).unwrap_or_default();
+            return Some(format!("{} of {planned}, more than {tolerate}{because}", self.gap_in_words()));
         }
         let requests = counted(self.requests_started, "started request");
         if !tolerate.allows(self.unresolved, self.requests_started) {
@@ -137,7 +148,7 @@ impl Accounts {
         {
             return Some(format!("{} of {requests}, more than {tolerate}", self.shortage_in_words()?));
         }
-        (self.ok == 0).then(|| "nothing succeeded".to_owned())
+        None
     }
 
     /// What the generator lacked, with the cure; `None` where it lacked nothing.
@@ -171,7 +182,7 @@ mod tests {
     use super::*;
 
     fn check(accounts: Accounts, expected: Option<&str>) {
-        let said = accounts.invalid_because(Tolerance::default());
+        let said = accounts.invalid_because(Tolerance::default(), Some("many waited"));
         match (said.as_deref(), expected) {
             (None, None) => {}
             (Some(said), Some(part)) if said.contains(part) => {}
@@ -194,6 +205,18 @@ mod tests {
         check(
             Accounts { started: 989, requests_started: 989, ok: 889, unknown: 11, ..good },
             Some("11 unknown"),
+        );
+        check(
+            Accounts { started: 900, requests_started: 900, ok: 800, missed: 100, ..good },
+            Some("100 missed of 1,000 planned iterations, more than 1%: many waited"),
+        );
+        check(
+            Accounts { started: 900, requests_started: 900, ok: 800, missed: 99, unknown: 1, ..good },
+            Some("99 missed and 1 unknown of 1,000 planned iterations, more than 1%"),
+        );
+        check(
+            Accounts { planned: Some(9), missed: 9, ..Accounts::default() },
+            Some("more than 1%: many waited; nothing succeeded"),
         );
         check(Accounts { started: 900, ..good }, Some("does not add up"));
         check(Accounts { ok: 899, ..good }, Some("899 ok"));

@@ -1,7 +1,7 @@
 //! The bounds of what is taken from the other end. They are far above what a working peer sends; they keep a broken or
 //! hostile one from costing more than a bounded amount of memory, and sums of counts from overflowing.
 
-use volley_stats::SECOND_NS;
+use volley_stats::{COARSE_DIGITS, Histogram, Row, RowKey, SECOND_NS};
 
 /// Most bytes of one message, in both directions.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -9,9 +9,9 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Most rows of one window.
 pub const MAX_ROWS: usize = 10_000;
 
-/// Most histograms of one window that hold values. Each takes up to 100 KB when opened. A window of 200 steps that
-/// touches two seconds has 1,600 at most, and those of what is timed.
-pub const MAX_HISTOGRAMS: usize = 2_000;
+/// Most memory that the rows of one window may take when they are opened, see [`opened_bytes`]. With the message itself
+/// that is 48 MiB that one message can cost. An agent splits what it has to tell into windows far below this.
+pub const MAX_OPENED_BYTES: usize = 32 << 20;
 
 /// Most bytes of one row, and of what is told of one second, in a window. A row whose every bucket is full has 600 KB.
 pub const MAX_ENTRY_BYTES: usize = 1 << 20;
@@ -48,3 +48,13 @@ pub const MAX_REASON_BYTES: usize = 4096;
 
 /// Most bytes of a plan's hash.
 pub const MAX_HASH_BYTES: usize = 128;
+
+/// The memory that a row takes when it is opened: itself, its histograms, those of what is timed of all steps together,
+/// and its statuses.
+#[must_use]
+pub const fn opened_bytes(histograms: usize, timed: usize, statuses: usize) -> usize {
+    let of_step = histograms.saturating_mul(Histogram::<u32>::OPENED_BYTES);
+    let of_all = timed.saturating_mul(Histogram::<u32, COARSE_DIGITS>::OPENED_BYTES);
+    let counted = statuses.saturating_mul(size_of::<(u16, u64)>());
+    size_of::<(RowKey, Row)>().saturating_add(of_step).saturating_add(of_all).saturating_add(counted)
+}

@@ -6,8 +6,10 @@ use prost::Message;
 use volley_stats::{Iterations, Row, RowKey, Second, Window};
 
 use crate::fields::{delimit, undelimit, within, within_u32};
-use crate::limits::{MAX_COUNT, MAX_GAUGE, MAX_HISTOGRAMS, MAX_ROWS, MAX_RUN_NS, MAX_SECOND_S, MAX_SECONDS};
-use crate::row::histograms;
+use crate::limits::{
+    MAX_COUNT, MAX_GAUGE, MAX_OPENED_BYTES, MAX_ROWS, MAX_RUN_NS, MAX_SECOND_S, MAX_SECONDS,
+};
+use crate::row::opened_bytes;
 use crate::{WireError, v1};
 
 impl From<Window> for v1::Window {
@@ -41,9 +43,10 @@ fn rows(bytes: &[u8]) -> Result<BTreeMap<RowKey, Row>, WireError> {
     let mut opened = 0;
     for wire in undelimit::<v1::Row>(bytes, MAX_ROWS, "Window.rows") {
         let wire = wire?;
-        opened += histograms(&wire);
-        if opened > MAX_HISTOGRAMS {
-            return Err(WireError::TooMany { field: "histograms in Window.rows", most: MAX_HISTOGRAMS });
+        opened += opened_bytes(&wire);
+        if opened > MAX_OPENED_BYTES {
+            let field = "Window.rows, opened,";
+            return Err(WireError::TooLong { field, bytes: opened, most: MAX_OPENED_BYTES });
         }
         let (key, row) = wire.try_into()?;
         if rows.insert(key, row).is_some() {

@@ -5,7 +5,7 @@ use volley_stats::{
 };
 
 use crate::fields::{required, within_u32};
-use crate::limits::MAX_SECOND_S;
+use crate::limits::{self, MAX_SECOND_S};
 use crate::{WireError, v1};
 
 impl From<(RowKey, Row)> for v1::Row {
@@ -50,10 +50,11 @@ impl TryFrom<v1::Row> for (RowKey, Row) {
     }
 }
 
-/// How many histograms are in a row, opened or not.
-pub(crate) fn histograms(wire: &v1::Row) -> usize {
+/// The memory that a row takes when it is opened.
+pub(crate) fn opened_bytes(wire: &v1::Row) -> usize {
     let of_step = [&wire.latency, &wire.failed_latency, &wire.service_time, &wire.cancelled_age];
-    of_step.into_iter().flatten().count() + wire.timing.len()
+    let statuses = wire.counters.as_ref().map_or(0, |counters| counters.statuses.len());
+    limits::opened_bytes(of_step.into_iter().flatten().count(), wire.timing.len(), statuses)
 }
 
 fn row_key(wire: &v1::Row) -> Result<RowKey, WireError> {

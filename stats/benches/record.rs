@@ -1,9 +1,9 @@
-//! What it costs to record a latency: `cargo bench -p volley-stats`.
+//! What it costs to record a latency, and to merge a window's: `cargo bench -p volley-stats`.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use volley_stats::{Histogram, Timed, Timing};
+use volley_stats::{Histogram, Timed, Timing, Total};
 
 /// Values of a fast target's latencies, with a slow one now and then; more than fit one cache line, and not in order.
 fn values() -> Vec<u64> {
@@ -32,11 +32,28 @@ fn cost(values: &[u64], mut record: impl FnMut(u64)) -> f64 {
     (0..10).map(|_| round(&mut record)).fold(f64::INFINITY, f64::min)
 }
 
+/// Microseconds to merge one histogram into another, the best of several rounds.
+fn merge_cost(mut merge: impl FnMut()) -> f64 {
+    const REPEATS: usize = 1_000;
+    let mut round = || {
+        let begun = Instant::now();
+        (0..REPEATS).for_each(|_| merge());
+        begun.elapsed().as_nanos() as f64 / (REPEATS * 1_000) as f64
+    };
+    (0..10).map(|_| round()).fold(f64::INFINITY, f64::min)
+}
+
 fn main() {
     let values = values();
     let mut latency = Histogram::<u32>::default();
     println!("a latency, three digits: {:.1} ns", cost(&values, |value| latency.record(value)));
     let mut timing = Timing::<u32>::default();
     println!("a phase, two digits: {:.1} ns", cost(&values, |value| timing.record(Timed::FirstByte, value)));
+    let mut window = Histogram::<u32>::default();
+    values.iter().for_each(|&value| window.record(value));
+    let (mut sum, mut total) = (Histogram::<u32>::default(), Total::default());
+    println!("a window merged into a window: {:.1} us", merge_cost(|| sum.merge(black_box(&window))));
+    println!("a window merged into a total: {:.1} us", merge_cost(|| total.merge(black_box(&window))));
+    black_box((sum.count(), total.count()));
     black_box((latency.count(), timing.of(Timed::FirstByte).count()));
 }

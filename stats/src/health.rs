@@ -20,7 +20,7 @@ pub struct Health {
     pub stall_max_ns: u64,
     /// CPU time of the process, user and system.
     pub cpu_ns: u64,
-    /// CPU time of its busiest worker.
+    /// CPU time of its busiest worker, without what it spent polling for want of work.
     pub busiest_cpu_ns: u64,
     /// The longest time that one of its workers could have run and waited for a processor, beyond what a CPU quota kept it
     /// from.
@@ -51,14 +51,16 @@ pub enum Slowdown {
     Crowded,
     /// Its own work filled the processor.
     Busy,
-    /// None of these: the process was stopped, or its machine slept.
+    /// The process was stopped, or its machine slept: its event loops stood still and nothing else explains it.
     Stopped,
+    /// None of these: its loops went round, but it had no lease and so no leave to begin anything.
+    NoLease,
 }
 
 impl Slowdown {
     /// Every one, in their order.
     pub const ALL: &'static [Self] =
-        &[Self::Throttled, Self::Stolen, Self::Crowded, Self::Busy, Self::Stopped];
+        &[Self::Throttled, Self::Stolen, Self::Crowded, Self::Busy, Self::Stopped, Self::NoLease];
 }
 
 impl Health {
@@ -96,7 +98,8 @@ impl Health {
     }
 
     /// What most likely made it late by `late_ns`: the outside cause that took the most of the time, where one took
-    /// half of `late_ns` at least; else its own work, where that filled nine tenths of a processor.
+    /// half of `late_ns` at least; else its own work, where that filled nine tenths of a processor; else that its event
+    /// loops stood still, where they did for half of `late_ns`.
     #[must_use]
     pub fn slowdown(&self, late_ns: u64) -> Slowdown {
         let outside = [
@@ -110,7 +113,8 @@ impl Health {
         match found {
             Some((slowdown, _)) => *slowdown,
             None if self.busiest_share() >= 0.9 => Slowdown::Busy,
-            None => Slowdown::Stopped,
+            None if self.stall_max_ns >= enough => Slowdown::Stopped,
+            None => Slowdown::NoLease,
         }
     }
 }
@@ -125,7 +129,10 @@ mod tests {
         let calm =
             Health { span_ns: ms(1000), busiest_cpu_ns: ms(300), waited_ns: ms(1), ..Health::default() };
         let check = |health: Health, expected| assert_eq!(health.slowdown(ms(80)), expected, "{health:?}");
-        check(calm, Slowdown::Stopped);
+        check(calm, Slowdown::NoLease);
+        check(Health { stall_max_ns: ms(39), ..calm }, Slowdown::NoLease);
+        check(Health { stall_max_ns: ms(40), ..calm }, Slowdown::Stopped);
+        check(Health { stall_max_ns: ms(80), throttled_ns: ms(40), ..calm }, Slowdown::Throttled);
         check(Health { busiest_cpu_ns: ms(990), ..calm }, Slowdown::Busy);
         check(Health { waited_ns: ms(300), ..calm }, Slowdown::Crowded);
         check(Health { stolen_ns: ms(400), waited_ns: ms(300), ..calm }, Slowdown::Stolen);

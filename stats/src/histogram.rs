@@ -2,20 +2,26 @@
 
 use std::any::Any;
 use std::fmt;
+use std::io::Read as _;
 
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use thiserror::Error;
 
 /// The smallest latency told apart, in nanoseconds; smaller ones count as this.
 pub const LOWEST_NS: u64 = 16;
-/// The largest latency told apart, in nanoseconds (60 s); larger ones count as this, but the maximum stays exact.
-pub const HIGHEST_NS: u64 = 60_000_000_000;
+/// The largest latency told apart, in nanoseconds (1 h); larger ones count as this, but the maximum stays exact. It is
+/// so large since an iteration of the open model may wait for a connection as long as the run takes.
+pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// What [`HIGHEST_NS`] was once (60 s). Histograms that were kept with this bound are still read.
+const OLD_HIGHEST_NS: u64 = 60_000_000_000;
 /// Significant decimal digits of a latency.
 pub const DIGITS: u8 = 3;
 /// Significant decimal digits of what is timed of all steps together.
 pub const COARSE_DIGITS: u8 = 2;
 /// The size of a V2 header.
 const HEADER_BYTES: usize = 40;
+/// Where in it the highest value stands.
+const HIGHEST_AT: usize = 24;
 /// The percentiles shown everywhere, ascending; 100 is the maximum.
 pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 100.0];
 
@@ -49,7 +55,7 @@ type Hdr<C> = hdrhistogram::Histogram<C>;
 
 /// A histogram of durations in nanoseconds.
 ///
-/// Values from 16 ns to 60 s are kept with `D` significant digits (three are an error of at most 0.05 %); minimum and
+/// Values from 16 ns to 1 h are kept with `D` significant digits (three are an error of at most 0.05 %); minimum and
 /// maximum are exact, and percentiles are clamped to them.
 #[derive(Clone)]
 pub struct Histogram<C: Count = u32, const D: u8 = DIGITS> {
@@ -112,7 +118,22 @@ fn new_hdr<C: Count, const D: u8>() -> Box<Hdr<C>> {
     Box::new(hdr.expect("the bounds are constants that HdrHistogram accepts"))
 }
 
+/// How many buckets there are with so many digits, as HdrHistogram has them: twice as wide each time that the upper half
+/// of a series of them is full.
+const fn buckets(digits: u8) -> usize {
+    let series = (2 * 10_usize.pow(digits as u32)).next_power_of_two();
+    let (mut halves, mut reach_ns) = (2, series as u64 * LOWEST_NS);
+    while reach_ns <= HIGHEST_NS {
+        reach_ns *= 2;
+        halves += 1;
+    }
+    halves * series / 2
+}
+
 impl<C: Count, const D: u8> Histogram<C, D> {
+    /// The memory of one that holds values, in bytes.
+    pub const OPENED_BYTES: usize = buckets(D) * size_of::<C>() + size_of::<Hdr<C>>();
+
     /// Records one duration. The first one makes the histogram.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
@@ -153,7 +174,8 @@ impl<C: Count, const D: u8> Histogram<C, D> {
         Some(hdr.mean().clamp(self.min_ns as f64, self.max_ns as f64))
     }
 
-    /// The value below or at which `percent` (0 to 100) of the values lie; `None` when nothing was recorded.
+    /// The value below or at which `percent` (0 to 100) of the values lie; `None` when nothing was recorded. Where it is
+    /// among those beyond the bound, it is the maximum: the middle of their bucket would be less than any of them.
     #[must_use]
     pub fn percentile_ns(&self, percent: f64) -> Option<u64> {
         let hdr = self.hdr.as_ref().filter(|hdr| !hdr.is_empty())?;
@@ -161,6 +183,10 @@ impl<C: Count, const D: u8> Histogram<C, D> {
             return Some(self.max_ns);
         }
         let value = hdr.value_at_percentile(percent.max(0.0));
+        let last = hdr.max();
+        if self.max_ns > last && hdr.equivalent(value, last) {
+            return Some(self.max_ns);
+        }
         Some(hdr.median_equivalent(value).clamp(self.min_ns, self.max_ns))
     }
 
@@ -193,7 +219,8 @@ impl<C: Count, const D: u8> Histogram<C, D> {
         bytes
     }
 
-    /// Reads back what [`Self::to_bytes`] wrote.
+    /// Reads back what [`Self::to_bytes`] wrote, also when the highest value was 60 s: those buckets are the first of
+    /// the present ones, so a header with the present bound brings them here.
     ///
     /// # Errors
     /// The bytes come from the network or a disk, so every contradiction is an error and no claim in the header can
@@ -202,16 +229,19 @@ impl<C: Count, const D: u8> Histogram<C, D> {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        check_header(bytes, D)?;
-        let hdr: Hdr<C> =
-            Deserializer::new().deserialize(&mut &bytes[..]).map_err(|_| DecodeError::Counts)?;
+        let header = present_header(bytes, D)?;
+        let mut whole = header.chain(&bytes[HEADER_BYTES..]);
+        let hdr: Hdr<C> = Deserializer::new().deserialize(&mut whole).map_err(|_| DecodeError::Counts)?;
         if hdr.is_empty() {
             return Ok(Self::default());
         }
-        let same = |exact: u64, bucket: u64| {
-            hdr.equivalent(exact.clamp(LOWEST_NS, HIGHEST_NS), bucket.max(LOWEST_NS))
+        // A value beyond the old bound may have been counted as that bound, and its sum merged with newer ones.
+        let agrees = |exact: u64, bucket: u64| {
+            let (exact, bucket) = (exact.clamp(LOWEST_NS, HIGHEST_NS), bucket.max(LOWEST_NS));
+            hdr.lowest_equivalent(exact.min(OLD_HIGHEST_NS)) <= bucket
+                && bucket <= hdr.highest_equivalent(exact)
         };
-        if min_ns > max_ns || !same(min_ns, hdr.min()) || !same(max_ns, hdr.max()) {
+        if min_ns > max_ns || !agrees(min_ns, hdr.min()) || !agrees(max_ns, hdr.max()) {
             return Err(DecodeError::Bounds);
         }
         Ok(Self { hdr: Some(Box::new(hdr)), min_ns, max_ns })
@@ -220,7 +250,7 @@ impl<C: Count, const D: u8> Histogram<C, D> {
 
 /// Adds counts to counts in buckets of the same bounds and digits.
 ///
-/// Where both count alike, HdrHistogram adds array to array: 9 µs at three digits, against 60 from bucket to bucket for
+/// Where both count alike, HdrHistogram adds array to array: 10 µs at three digits, against 60 from bucket to bucket for
 /// a window of 10,000 values. It would let its sum run ahead of buckets that are full, so those are not left to it.
 fn add_counts<C: Count, E: Count>(mine: &mut Hdr<C>, theirs: &Hdr<E>) {
     let has_room = mine.len().checked_add(theirs.len()).is_some_and(|sum| sum <= C::MOST);
@@ -246,14 +276,18 @@ fn add_buckets<C: Count, E: Count>(mine: &mut Hdr<C>, theirs: &Hdr<E>, has_room:
 }
 
 /// The V2 header (big-endian): cookie, payload length, normalizing offset, digits (32 bits each), lowest and highest
-/// value (64 bits each). Checked before the decoder sizes anything by it.
-fn check_header(bytes: &[u8], digits: u8) -> Result<(), DecodeError> {
-    let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
-    let long = |at: usize| Some((u64::from(word(at)?) << 32) | u64::from(word(at + 4)?));
-    let whole = word(4).is_some_and(|payload| payload as usize + HEADER_BYTES == bytes.len());
-    let ours =
-        word(12) == Some(u32::from(digits)) && long(16) == Some(LOWEST_NS) && long(24) == Some(HIGHEST_NS);
-    if whole && ours { Ok(()) } else { Err(DecodeError::Header) }
+/// value (64 bits each). Checked before the decoder sizes anything by it, and given back with the present bound.
+fn present_header(bytes: &[u8], digits: u8) -> Result<[u8; HEADER_BYTES], DecodeError> {
+    let mut header: [u8; HEADER_BYTES] = *bytes.first_chunk().ok_or(DecodeError::Header)?;
+    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let long = |at: usize| (u64::from(word(at)) << 32) | u64::from(word(at + 4));
+    let whole = word(4) as usize + HEADER_BYTES == bytes.len();
+    let bounds = long(16) == LOWEST_NS && [HIGHEST_NS, OLD_HIGHEST_NS].contains(&long(HIGHEST_AT));
+    if !whole || word(12) != u32::from(digits) || !bounds {
+        return Err(DecodeError::Header);
+    }
+    header[HIGHEST_AT..HIGHEST_AT + 8].copy_from_slice(&HIGHEST_NS.to_be_bytes());
+    Ok(header)
 }
 
 #[cfg(test)]

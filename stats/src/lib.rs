@@ -21,7 +21,7 @@ pub use health::{Health, Slowdown};
 pub use histogram::{
     COARSE_DIGITS, Count, DIGITS, DecodeError, HIGHEST_NS, Histogram, LOWEST_NS, PERCENTILES, Total,
 };
-pub use row::{ALL_STEPS, Part, Row, RowKey, SealedHistogram, SealedRow, StepId, TotalRow};
+pub use row::{ALL_STEPS, Part, Parts, Row, RowKey, SealedHistogram, SealedRow, StepId, TotalRow};
 pub use series::{MergedSecond, Series};
 pub use timing::{Timed, Timing};
 pub use window::{Iterations, Second, Window};

@@ -116,6 +116,30 @@ impl<C: Count> Row<C> {
     }
 }
 
+/// What happened in a span of time, by part. Charts tell one of them: the measured part, or the warm-up where nothing was
+/// measured. So an answer of the warm-up that came late is in no chart of the measured part.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    warmup: Row,
+    measured: Row,
+}
+
+impl Parts {
+    /// Adds a row of one part.
+    pub fn merge(&mut self, part: Part, row: &Row) {
+        match part {
+            Part::Warmup => self.warmup.merge(row),
+            Part::Measured => self.measured.merge(row),
+        }
+    }
+
+    /// The row that is told.
+    #[must_use]
+    pub fn told(self) -> Row {
+        if self.measured.is_empty() { self.warmup } else { self.measured }
+    }
+}
+
 /// A row whose histograms are in HdrHistogram V2 form: kilobytes instead of a hundred of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SealedRow {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    ALL_STEPS, DecodeError, Iterations, Part, Row, RowKey, SealedRow, Second, StepId, TotalRow, Window,
+    ALL_STEPS, DecodeError, Iterations, Part, Parts, Row, RowKey, SealedRow, Second, StepId, TotalRow, Window,
 };
 
 /// Seconds that stay open below the newest one; the span of the short-term figures fits in it.
@@ -205,16 +205,25 @@ impl Series {
         self.seconds.contains_key(&second) || self.rows_in(second) > 0
     }
 
-    /// One second, merged over steps; zeros where nothing happened.
+    /// One second, merged over steps, see [`Parts`]; zeros where nothing happened.
     ///
     /// # Errors
     /// See [`Self::add`].
     pub fn second(&self, second: u32) -> Result<MergedSecond, DecodeError> {
-        let mut merged = MergedSecond { scalars: self.scalars(second), row: Row::default() };
-        for (_, cell) in self.rows_between(second, second + 1) {
-            merged.row.merge(&cell.open()?);
+        let row = self.parts(second, second + 1)?.told();
+        Ok(MergedSecond { scalars: self.scalars(second), row })
+    }
+
+    /// What happened from second `from_s` to `to_s` (exclusive), merged over steps, by part.
+    ///
+    /// # Errors
+    /// See [`Self::add`].
+    pub fn parts(&self, from_s: u32, to_s: u32) -> Result<Parts, DecodeError> {
+        let mut parts = Parts::default();
+        for (key, cell) in self.rows_between(from_s, to_s) {
+            parts.merge(key.part, &cell.open()?);
         }
-        Ok(merged)
+        Ok(parts)
     }
 
     /// The measured results of all steps from second `from_s` to `to_s` (exclusive), merged.

@@ -2,7 +2,7 @@
 // sheet is the one place that has them.
 
 import { write } from "./format.js";
-import { isLoaded, place, span } from "./said.js";
+import { isCut, isPast, place, span } from "./said.js";
 import { LEAST, alone, label, linearRange, logLines, logRange, shareLabel, shareRange } from "./scales.js";
 
 const SYNC = "run";
@@ -32,7 +32,7 @@ function perSecond(tick, n) {
 }
 
 function rateOf(tick, key, board) {
-  if (board.tail.has(tick) || (OPEN_ONLY.includes(key) && tick.planned == null)) return null;
+  if (board.partial.has(tick) || (OPEN_ONLY.includes(key) && tick.planned == null)) return null;
   return perSecond(tick, tick[key]);
 }
 
@@ -190,6 +190,8 @@ class Chart {
     ctx.fillStyle = css("--muted");
     ctx.font = css("--chart-font").replace(/[\d.]+px/, (px) => `${parseFloat(px) * devicePixelRatio}px`);
     const inset = 4 * devicePixelRatio;
+    // The axes leave theirs behind.
+    ctx.textAlign = "left";
     ctx.textBaseline = "middle";
     if (this.kind.names && ctx.measureText("warm-up").width + 2 * inset < width) {
       ctx.fillText("warm-up", bbox.left + inset, bbox.top + bbox.height / 2);
@@ -216,7 +218,7 @@ class Chart {
 
   /** The legend says the values under the cursor, or the latest. */
   showValues() {
-    const latest = this.ticks.findLastIndex((tick) => !this.board.tail.has(tick));
+    const latest = this.ticks.findLastIndex((tick) => !this.board.partial.has(tick));
     const tick = this.ticks[this.plot?.cursor.idx ?? latest];
     for (const key of this.keys()) {
       const value = tick ? this.value(tick, key) : null;
@@ -272,8 +274,8 @@ export class Board {
     this.warmup_s = 0;
     this.right_px = RIGHT_PX;
     this.marks = [];
-    /** Ticks at the end that the load did not fill, which would read as a fall of its rate. */
-    this.tail = new Set();
+    /** Ticks that the measured load did not fill, which would read as a fall of its rate. */
+    this.partial = new Set();
     this.readout = root.querySelector("[data-readout]");
     this.charts = [...root.querySelectorAll("[data-chart]")].map((figure) => new Chart(figure, this));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
@@ -286,8 +288,9 @@ export class Board {
     const measured = ticks.length ? ticks.at(-1).second + span(ticks.at(-1)) : 0;
     const planned = run.planned_s !== null && run.planned_s <= 300 && !run.over ? run.warmup_s + run.planned_s : 0;
     this.end = Math.max(measured, planned, run.over ? 1 : 10);
-    const tail = ticks.filter((tick) => !isLoaded(run.stop_s, tick));
-    this.tail = new Set(tail.length <= TAIL_MAX && tail.length < ticks.length ? tail : []);
+    const past = ticks.filter((tick) => isPast(run, tick));
+    const partial = [...ticks.filter((tick) => isCut(run, tick)), ...(past.length <= TAIL_MAX ? past : [])];
+    this.partial = new Set(partial.length < ticks.length ? partial : []);
     this.align(ticks);
     for (const chart of this.charts) chart.update(ticks);
   }

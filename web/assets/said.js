@@ -48,14 +48,17 @@ export function cut(ticks, rowsMax) {
 /** The ticks of the measured part. */
 export const measured = (ticks) => ticks.filter((t) => !t.warmup);
 
-/** The load was on over all of the tick's time. */
-export const isLoaded = (stop_s, tick) => tick.second + span(tick) <= (stop_s ?? Infinity) + 1e-9;
+/** The warm-up ended within the tick, whose counts are of the rest. */
+export const isCut = (run, tick) => !tick.warmup && tick.second < run.warmup_s - 1e-9;
 
-/** Those, for averages; all ticks in a run that was shorter than any. */
-export function loaded(stop_s, ticks) {
-  const whole = ticks.filter((t) => isLoaded(stop_s, t));
-  return whole.length ? whole : ticks;
-}
+/** The load stopped within the tick, or before it. */
+export const isPast = (run, tick) => tick.second + span(tick) > (run.stop_s ?? Infinity) + 1e-9;
+
+/** The ticks over all of whose time the load was on, for averages. */
+export const loaded = (run, ticks) => ticks.filter((t) => !isCut(run, t) && !isPast(run, t));
+
+/** The measured time that ticks are of: whole seconds, but for the one in which the warm-up ended. */
+const measured_s = (run, ticks) => sum(ticks.map((t) => t.second + span(t) - Math.max(run.warmup_s, t.second)));
 
 /** The sentence of every chart, by its id. */
 export function charts(run, allTicks) {
@@ -63,7 +66,7 @@ export function charts(run, allTicks) {
   const warmup = write("seconds", run.warmup_s);
   const apart = run.warmup_s > 0 ? ` The warm-up (shaded, ${warmup}) is kept apart.` : "";
   return {
-    rate: rate(run.stop_s, ticks) + apart,
+    rate: rate(run, ticks) + apart,
     latency: latency(ticks) + apart,
     generator: generator(ticks) + apart,
     open: open(ticks) + apart,
@@ -71,23 +74,27 @@ export function charts(run, allTicks) {
   };
 }
 
-function rate(stop_s, all) {
+/** Of a run that is over, time and counts are the whole run's: its ticks are of whole seconds, and it hardly ever is. */
+function rate(run, all) {
   if (all.length === 0) return NOTHING_YET;
-  const ticks = loaded(stop_s, all);
-  const of = grain(ticks);
+  const seconds = run.over ? run.elapsed_s : measured_s(run, all);
+  const of = grain(all);
   const by = of === "seconds" ? "" : ` ${BY[of].toLowerCase()}`;
-  const failed = most(all, "failed");
-  return `Over ${write("seconds", sum(ticks.map(span)))}${by}: ${due(all)}${ok(ticks, of)}; ${failed}.`;
+  const failed = most(all, "failed", run.over ? run.whole.failed : null);
+  return `Over ${write("seconds", seconds)}${by}: ${due(run, all)}${ok(run, loaded(run, all), of)}; ${failed}.`;
 }
 
-function due(ticks) {
-  const planned = present(ticks.map((t) => t.planned));
-  if (planned.length === 0) return "";
-  const started = count(sum(ticks.map((t) => t.iterations)));
-  return `${started} of ${write("count", sum(planned))} iterations due were started, ${most(ticks, "missed")}; `;
+function due({ over, whole }, ticks) {
+  const known = present(ticks.map((t) => t.planned));
+  if (known.length === 0) return "";
+  const planned = write("count", (over ? whole.planned : null) ?? sum(known));
+  const started = count(over ? whole.iterations : sum(ticks.map((t) => t.iterations)));
+  const missed = most(ticks, "missed", over ? whole.missed : null);
+  return `${started} of ${planned} iterations due were started, ${missed}; `;
 }
 
-function ok(ticks, of) {
+function ok(run, ticks, of) {
+  if (ticks.length === 0) return `${write("rate", run.whole.rate)} ok requests per second`;
   const rates = ticks.map((t) => t.ok / span(t));
   const format = of === "seconds" ? "count" : "rate";
   const [low, high] = [write(format, least(rates)), write(format, greatest(rates))];
@@ -96,11 +103,12 @@ function ok(ticks, of) {
   return `${low} to ${high} ok requests per second, ${mean} on average`;
 }
 
-/** How many in all, and where most of them were. */
-function most(ticks, word) {
-  const total = sum(ticks.map((t) => t[word]));
+/** How many in all, which is `all` or the ticks' sum, and where most of them were. */
+function most(ticks, word, all) {
+  const total = all ?? sum(ticks.map((t) => t[word]));
   if (total === 0) return `none ${word}`;
   const worst = ticks.reduce((a, b) => (b[word] > a[word] ? b : a));
+  if (worst[word] === 0) return `${count(total)} ${word}`;
   if (worst[word] === total) return `${count(total)} ${word}, all in ${place(worst)}`;
   return `${count(total)} ${word}, most in ${place(worst)} (${count(worst[word])})`;
 }

@@ -79,13 +79,24 @@ function units(run, ticks) {
 
 /** Iterations due and started per second. In the strip the open model shows these, and the closed one its ok requests. */
 function pace(run, ticks) {
-  const last5 = due(said.loaded(run.stop_s, ticks).slice(-LATEST));
-  const whole = due(said.loaded(run.stop_s, said.measured(ticks)));
-  const { planned, started } = run.over ? whole : last5;
-  const strip = isOpen(ticks)
-    ? { rate: started, words: `of ${write("rate", planned)} /s due` }
-    : { rate: run.over ? run.whole.rate : run.last5.rate, words: span(run) };
-  return { strip, last5, whole };
+  const measured = said.measured(ticks);
+  const last5 = due(said.loaded(run, measured.length ? measured : ticks).slice(-LATEST));
+  const whole = isOpen(ticks) && run.over ? wholePace(run) : due(said.loaded(run, measured));
+  // What the rate of the whole run is over, with the digits that it takes to multiply.
+  const over = run.over && run.whole.rate_s > 0 ? `${write("rate", run.whole.rate_s)} s` : null;
+  return { strip: strip(run, ticks, run.over ? whole : last5, over), last5, whole, over };
+}
+
+function strip(run, ticks, { planned, started }, over) {
+  if (isOpen(ticks)) return { rate: started, words: `of ${write("rate", planned)} /s due` };
+  if (run.over) return { rate: run.whole.rate, words: over ? `over ${over}` : span(run) };
+  return { rate: run.last5.rate, words: span(run) };
+}
+
+/** Iterations due and started per second, in all of a run that is over. */
+function wholePace({ elapsed_s, whole: { planned, iterations } }) {
+  const perSecond = (n) => (n != null && elapsed_s > 0 ? n / elapsed_s : null);
+  return { planned: perSecond(planned), started: perSecond(iterations) };
 }
 
 function due(ticks) {

@@ -110,6 +110,16 @@ fn the_open_model_shows_what_was_due_missed_and_served() {
 }
 
 #[test]
+fn a_rate_says_what_it_is_over() {
+    let html = seen(&samples::over().render().unwrap());
+    check(&html, &["over 11.6 s", "of the whole run is over 11.6 s"], &[]);
+    let html = seen(&samples::open::cut_short().render().unwrap());
+    check(&html, &["of 500 /s due", "of the whole run is over 2.45 s"], &[]);
+    let phases = "Of requests that were answered";
+    check(&html, &[phases], &["Phases of all requests"]);
+}
+
+#[test]
 fn a_generator_in_doubt_says_why() {
     let html = seen(&samples::open::late().render().unwrap());
     let says = ["Generator in doubt", "late in 2 of 10 seconds", "<li>", "2 of 10", "throttled", "24.0 %"];

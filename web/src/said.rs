@@ -60,13 +60,18 @@ pub(crate) fn measured(ticks: &[Tick]) -> Vec<&Tick> {
     ticks.iter().filter(|tick| !tick.warmup).collect()
 }
 
-/// Those over all of whose time the load was on, for averages: the second in which it stopped, and the drain, would pull
-/// them down. All of them in a run that was shorter than any.
-pub(crate) fn loaded<'a>(stop_s: Option<f64>, ticks: &[&'a Tick]) -> Vec<&'a Tick> {
-    let stop_s = stop_s.unwrap_or(f64::INFINITY) + 1e-9;
-    let loaded: Vec<_> =
-        ticks.iter().copied().filter(|t| (t.second + t.seconds()) as f64 <= stop_s).collect();
-    if loaded.is_empty() { ticks.to_vec() } else { loaded }
+/// Those over all of whose time the load was on, for averages: the second in which the warm-up ended, the one in which the
+/// load stopped, and the drain would pull them down.
+pub(crate) fn loaded<'a>(run: &Snapshot, ticks: &[&'a Tick]) -> Vec<&'a Tick> {
+    let stop_s = run.stop_s.unwrap_or(f64::INFINITY) + 1e-9;
+    let is_whole = |t: &Tick| t.warmup || t.second as f64 >= run.warmup_s - 1e-9;
+    let is_loaded = |t: &Tick| is_whole(t) && (t.second + t.seconds()) as f64 <= stop_s;
+    ticks.iter().copied().filter(|t| is_loaded(t)).collect()
+}
+
+/// The measured time that ticks are of: whole seconds, but for the one in which the warm-up ended.
+fn measured_s(run: &Snapshot, ticks: &[&Tick]) -> f64 {
+    ticks.iter().map(|t| (t.second + t.seconds()) as f64 - run.warmup_s.max(t.second as f64)).sum()
 }
 
 /// The sentence of every chart, by its id.
@@ -79,7 +84,7 @@ pub(crate) fn charts(run: &Snapshot, ticks: &[Tick]) -> BTreeMap<&'static str, S
         String::new()
     };
     let sentences = [
-        ("rate", rate(run.stop_s, &measured)),
+        ("rate", rate(run, &measured)),
         ("latency", latency(&measured)),
         ("generator", generator(&measured)),
         ("open", open(&measured)),
@@ -88,30 +93,38 @@ pub(crate) fn charts(run: &Snapshot, ticks: &[Tick]) -> BTreeMap<&'static str, S
     sentences.into_iter().map(|(id, sentence)| (id, sentence + &apart)).collect()
 }
 
-fn rate(stop_s: Option<f64>, measured: &[&Tick]) -> String {
+/// Of a run that is over, time and counts are the whole run's: its ticks are of whole seconds, and it hardly ever is.
+/// While it goes on they are those of the ticks, since the totals may be of seconds that some agents have yet to report.
+fn rate(run: &Snapshot, measured: &[&Tick]) -> String {
     if measured.is_empty() {
         return NOTHING_YET.to_owned();
     }
-    let ticks = loaded(stop_s, measured);
-    let seconds = ticks.iter().map(|t| t.seconds()).sum::<u64>();
-    let grain = Grain::of(ticks.iter().copied());
+    let seconds = if run.over { run.elapsed_s } else { measured_s(run, measured) };
+    let ticks = loaded(run, measured);
+    let grain = Grain::of(measured.iter().copied());
     let by = if grain == Grain::Seconds { "" } else { &format!(" {}", grain.by().to_lowercase()) };
-    let (due, ok, failed) = (due(measured), ok(&ticks, grain), most(measured, "failed", |t| t.failed));
-    format!("Over {}{by}: {due}{ok}; {failed}.", maybe(Format::Seconds, Some(seconds as f64)))
+    let (due, ok) = (due(run, measured), ok(run, &ticks, grain));
+    let failed = most(measured, "failed", run.over.then_some(run.whole.failed), |t| t.failed);
+    format!("Over {}{by}: {due}{ok}; {failed}.", maybe(Format::Seconds, Some(seconds)))
 }
 
-fn due(ticks: &[&Tick]) -> String {
+fn due(run: &Snapshot, ticks: &[&Tick]) -> String {
     let planned: Vec<f64> = ticks.iter().filter_map(|t| t.planned).collect();
     if planned.is_empty() {
         return String::new();
     }
-    let planned = maybe(Format::Count, Some(planned.iter().sum()));
-    let started = count(ticks.iter().map(|t| t.iterations).sum());
-    let missed = most(ticks, "missed", |t| t.missed);
+    let whole = Some(&run.whole).filter(|_| run.over);
+    let planned = whole.and_then(|w| w.planned).map_or_else(|| planned.iter().sum(), |n| n as f64);
+    let started = whole.map_or_else(|| ticks.iter().map(|t| t.iterations).sum(), |w| w.iterations);
+    let missed = most(ticks, "missed", whole.map(|w| w.missed), |t| t.missed);
+    let (started, planned) = (count(started), maybe(Format::Count, Some(planned)));
     format!("{started} of {planned} iterations due were started, {missed}; ")
 }
 
-fn ok(ticks: &[&Tick], grain: Grain) -> String {
+fn ok(run: &Snapshot, ticks: &[&Tick], grain: Grain) -> String {
+    if ticks.is_empty() {
+        return format!("{} ok requests per second", maybe(Format::Rate, Some(run.whole.rate)));
+    }
     let seconds = ticks.iter().map(|t| t.seconds()).sum::<u64>();
     let mean = ticks.iter().map(|t| t.ok).sum::<u64>() as f64 / seconds as f64;
     let rates = || ticks.iter().map(|t| t.ok as f64 / t.seconds() as f64);
@@ -125,18 +138,19 @@ fn ok(ticks: &[&Tick], grain: Grain) -> String {
     }
 }
 
-/// How many in all, and where most of them were.
-fn most(ticks: &[&Tick], word: &str, n: impl Fn(&Tick) -> u64) -> String {
-    let total = ticks.iter().map(|t| n(t)).sum::<u64>();
+/// How many in all, which is `total` or the ticks' sum, and where most of them were.
+fn most(ticks: &[&Tick], word: &str, total: Option<u64>, n: impl Fn(&Tick) -> u64) -> String {
+    let total = total.unwrap_or_else(|| ticks.iter().map(|t| n(t)).sum());
     // The first of equals, as a reader from the left would name it.
     let worst = ticks.iter().rev().max_by_key(|t| n(t));
     match worst {
         Some(tick) if total > 0 && n(tick) == total => {
             format!("{} {word}, all in {}", count(total), place(tick))
         }
-        Some(tick) if total > 0 => {
+        Some(tick) if total > 0 && n(tick) > 0 => {
             format!("{} {word}, most in {} ({})", count(total), place(tick), count(n(tick)))
         }
+        _ if total > 0 => format!("{} {word}", count(total)),
         _ => format!("none {word}"),
     }
 }

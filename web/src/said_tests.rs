@@ -40,7 +40,7 @@ fn charts_of_the_open_model_tell_what_was_due_and_leave_the_warm_up_out() {
     let cases = [
         (
             said(&page, "rate"),
-            "Over 10 s: 4,885 of 5,000 iterations due were started, 120 missed, all in second 11; \
+            "Over 10 s: 4,880 of 5,000 iterations due were started, 120 missed, all in second 11; \
              380 to 500 ok requests per second, 488 on average; 5 failed, most in second 5 (1).",
         ),
         (
@@ -67,16 +67,38 @@ fn charts_of_the_open_model_tell_what_was_due_and_leave_the_warm_up_out() {
 fn the_second_in_which_the_load_stopped_pulls_no_average_down() {
     let mut page = samples::over();
     page.ticks.push(samples::tick(3, 7, 0));
-    page.run.stop_s = Some(3.0);
+    (page.run.stop_s, page.run.elapsed_s) = (Some(3.0), 3.0);
     let with_drain = said(&page, "rate");
     assert!(
         with_drain.starts_with("Over 3 s: 100 to 500 ok requests per second, 300 on average"),
         "{with_drain}"
     );
-    page.run.stop_s = Some(0.4);
+    (page.run.stop_s, page.run.elapsed_s) = (Some(0.4), 0.4);
     let short = said(&page, "rate");
     assert!(
-        short.starts_with("Over 4 s: 7 to 500 ok"),
-        "a run shorter than a second has nothing else: {short}"
+        short.starts_with("Over 0.4 s: 77.4 ok requests per second; 41 failed"),
+        "a run shorter than a second has no second to tell: {short}"
     );
+}
+
+#[test]
+fn parts_of_seconds_are_told_as_what_they_are() {
+    let mut page = samples::open::cut_short();
+    let apart = " The warm-up (shaded, 2.5 s) is kept apart.";
+    let ok = "499 ok requests per second; 3 failed, most in second 2 (1).";
+    let due = "iterations due were started, none missed";
+    assert_eq!(said(&page, "rate"), format!("Over 2.4 s: 1,225 of 1,225 {due}; {ok}{apart}"));
+    // While it goes on, the ticks are all that every agent has reported.
+    page.run.over = false;
+    page.run.stop_s = None;
+    page.ticks.truncate(4);
+    let ok = "499 ok requests per second; 2 failed, most in second 2 (1).";
+    assert_eq!(said(&page, "rate"), format!("Over 1.5 s: 750 of 750 {due}; {ok}{apart}"));
+}
+
+#[test]
+fn counts_that_no_second_has_are_told_all_the_same() {
+    let mut page = samples::open::cut_short();
+    page.run.whole.missed = 7;
+    assert!(said(&page, "rate").contains("were started, 7 missed;"), "{}", said(&page, "rate"));
 }

@@ -72,6 +72,7 @@ pub(crate) fn full() -> RunPage {
             unknown: Some(42),
             unresolved: 3,
             rate: 77.4,
+            rate_s: 11.63,
             error_rate: Some(0.0436),
             latency_ms,
             ..Totals::default()
@@ -192,6 +193,8 @@ pub(crate) fn minutes() -> RunPage {
     let minute = |n: u64| Tick { span_s: 60, ..tick(n * 60, 30_007 + n % 7, n % 3) };
     page.ticks = (0..700).map(minute).collect();
     page.ticks.push(Tick { span_s: 17, ..tick(42_000, 8_000, 0) });
+    (page.run.elapsed_s, page.run.run_s, page.run.whole.failed) = (42_016.5, 42_016.5, 699);
+    page.run.stop_s = Some(42_016.5);
     page
 }
 
@@ -214,7 +217,14 @@ pub(crate) fn all() -> Vec<RunPage> {
         minutes_and_seconds(),
         lost_with_open_unknown(),
     ];
-    all.extend([open::full(), open::warming_up(), open::over(), open::late(), open::lost()]);
+    all.extend([
+        open::full(),
+        open::warming_up(),
+        open::over(),
+        open::late(),
+        open::lost(),
+        open::cut_short(),
+    ]);
     all
 }
 

@@ -45,7 +45,8 @@ pub struct Tick {
     pub span_s: u64,
     /// Run time when it was sent.
     pub elapsed_s: f64,
-    /// The span lies in the warm-up: its counts are no part of the totals.
+    /// The span lies in the warm-up: its counts are no part of the totals. Where the warm-up ends within a span, its counts
+    /// are of what is measured.
     #[serde(default)]
     pub warmup: bool,
     /// Iterations that the plan has due in the span; the open model only.
@@ -128,8 +129,11 @@ pub struct Totals {
     pub unknown: Option<u64>,
     /// Started by an agent that was lost before their end was reported.
     pub unresolved: u64,
-    /// Requests completed (ok or failed) per second.
+    /// Ok requests per second.
     pub rate: f64,
+    /// The seconds that it is over: to the stop, or to the last completion where that is later.
+    #[serde(default)]
+    pub rate_s: f64,
     /// Failed over completed; absent where nothing completed.
     pub error_rate: Option<f64>,
     /// Latency of the ok requests.
@@ -140,7 +144,7 @@ pub struct Totals {
     /// How old the cancelled requests were.
     #[serde(default)]
     pub cancelled_age_ms: Percentiles,
-    /// Lag and the phases of all requests, in the order in which a request goes through them.
+    /// Lag, and the phases of the requests that were answered, in the order in which a request goes through them.
     #[serde(default)]
     pub phases: Vec<PhaseTotals>,
 }
@@ -174,7 +178,7 @@ pub struct WarmupTotals {
 /// The last five seconds, to be kept apart from whole-run numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recent {
-    /// Requests completed (ok or failed) per second.
+    /// Ok requests per second.
     pub rate: f64,
     /// Failed over completed; absent where nothing completed.
     pub error_rate: Option<f64>,
@@ -196,7 +200,7 @@ pub struct StepTotals {
     pub ok: u64,
     /// Requests failed.
     pub failed: u64,
-    /// Requests completed per second.
+    /// Ok requests per second.
     pub rate: f64,
     /// Latency of the ok requests.
     pub latency_ms: Percentiles,

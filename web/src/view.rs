@@ -114,17 +114,35 @@ fn units(run: &Snapshot, ticks: &[Tick]) -> Value {
 
 /// Iterations due and started per second. In the strip the open model shows these, and the closed one its ok requests.
 fn pace(run: &Snapshot, ticks: &[Tick]) -> Value {
-    let loaded = said::loaded(run.stop_s, &ticks.iter().collect::<Vec<_>>());
+    let measured = said::measured(ticks);
+    let all = if measured.is_empty() { ticks.iter().collect() } else { measured };
+    let loaded = said::loaded(run, &all);
     let last5 = due(loaded.get(loaded.len().saturating_sub(LATEST)..).unwrap_or_default());
-    let whole = due(&said::loaded(run.stop_s, &said::measured(ticks)));
+    let whole = match (is_open(ticks), run.over) {
+        (false, _) => (None, None),
+        (true, true) => whole_pace(run),
+        (true, false) => due(&said::loaded(run, &said::measured(ticks))),
+    };
     let (planned, started) = if run.over { whole } else { last5 };
+    // What the rate of the whole run is over, with the digits that it takes to multiply.
+    let over = (run.over && run.whole.rate_s > 0.0)
+        .then(|| format!("{} s", maybe(Format::Rate, Some(run.whole.rate_s))));
     let strip = if is_open(ticks) {
         json!({ "rate": started, "words": format!("of {} /s due", maybe(Format::Rate, planned)) })
+    } else if run.over {
+        let words = over.as_ref().map_or_else(|| span(run).to_owned(), |over| format!("over {over}"));
+        json!({ "rate": run.whole.rate, "words": words })
     } else {
-        json!({ "rate": if run.over { run.whole.rate } else { run.last5.rate }, "words": span(run) })
+        json!({ "rate": run.last5.rate, "words": span(run) })
     };
     let pair = |(planned, started)| json!({ "planned": planned, "started": started });
-    json!({ "strip": strip, "last5": pair(last5), "whole": pair(whole) })
+    json!({ "strip": strip, "last5": pair(last5), "whole": pair(whole), "over": over })
+}
+
+/// Iterations due and started per second, in all of a run that is over.
+fn whole_pace(run: &Snapshot) -> (Option<f64>, Option<f64>) {
+    let per_second = |n: u64| (run.elapsed_s > 0.0).then(|| n as f64 / run.elapsed_s);
+    (run.whole.planned.and_then(per_second), per_second(run.whole.iterations))
 }
 
 fn due(ticks: &[&Tick]) -> (Option<f64>, Option<f64>) {

@@ -4,20 +4,22 @@ use rustix::thread::Pid;
 use volley_stats::{Health, Histogram, Part, RowKey, StepId, Timed, Window};
 
 use crate::Clock;
-use crate::health::Sampler;
+use crate::health::{Sampler, ThreadTime};
 
 /// Fills in how the generator was.
 #[derive(Debug)]
 pub(crate) struct Checkup {
     sampler: Sampler,
     local_ports: u32,
+    /// Run time 0, on the agent's clock.
+    start_ns: u64,
     /// The seconds before this one have been filled in.
     done_s: u32,
 }
 
 impl Checkup {
     pub(crate) fn new(clock: Clock, local_ports: u32) -> Self {
-        Self { sampler: Sampler::new(clock), local_ports, done_s: 0 }
+        Self { sampler: Sampler::new(clock), local_ports, start_ns: 0, done_s: 0 }
     }
 
     /// Watches a worker's thread from now on.
@@ -25,9 +27,20 @@ impl Checkup {
         self.sampler.watch(worker);
     }
 
+    /// The run began at this time of the agent's clock.
+    pub(crate) fn began(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+    }
+
+    /// A worker's thread has ended, with these times.
+    pub(crate) fn left(&mut self, worker: Pid, time: Option<ThreadTime>) {
+        self.sampler.left(worker, time);
+    }
+
     /// Fills in the seconds that this window completes. What the process did since the last window is said of the last of
-    /// them; the workers' stalls are there already.
-    pub(crate) fn fill_in(&mut self, window: &mut Window, now_ns: u64) {
+    /// them; the workers' stalls are there already. The busiest worker's processor time is without the `polled_ns` in which
+    /// it had nothing to do but to poll: that is no sign of too much work.
+    pub(crate) fn fill_in(&mut self, window: &mut Window, now_ns: u64, polled_ns: u64) {
         let completed = std::mem::replace(&mut self.done_s, window.watermark_s)..window.watermark_s;
         let seconds: Vec<u32> = window.seconds.range(completed).map(|(&second, _)| second).collect();
         let Some(&last) = seconds.last() else { return };
@@ -35,7 +48,10 @@ impl Checkup {
             let measured = measured(window, second);
             window.health.entry(second).or_default().merge(&measured);
         }
-        let sample = self.sampler.sample(now_ns, self.local_ports);
+        let mut sample = self.sampler.sample(now_ns, self.local_ports);
+        // The first one began when the engine got ready, which may have been long before.
+        sample.span_ns = sample.span_ns.min(now_ns.saturating_sub(self.start_ns));
+        sample.busiest_cpu_ns = sample.busiest_cpu_ns.saturating_sub(polled_ns);
         window.health.entry(last).or_default().merge(&sample);
     }
 }
@@ -87,13 +103,15 @@ mod tests {
             window.seconds.insert(second, Second::default());
         }
         window.rows.insert(RowKey::all_steps(1, Part::Warmup), row(|row| row.timing.record(Timed::Lag, MS)));
-        window.rows.insert(RowKey::all_steps(1, Part::Measured), row(|row| row.timing.record(Timed::Lag, 4 * MS)));
+        window
+            .rows
+            .insert(RowKey::all_steps(1, Part::Measured), row(|row| row.timing.record(Timed::Lag, 4 * MS)));
         window.rows.insert(RowKey::second(1, 0), row(|row| row.latency.record(70 * MS)));
         window.rows.insert(RowKey::second(1, 7), row(|row| row.latency.record(90 * MS)));
         window.rows.insert(RowKey::second(2, 7), row(|row| row.failed_latency.record(5 * MS)));
         let clock = Clock::start();
         let mut checkup = Checkup { done_s: 1, ..Checkup::new(clock, 5) };
-        checkup.fill_in(&mut window, clock.now_ns() + 1);
+        checkup.fill_in(&mut window, clock.now_ns() + 1, 0);
         let seen: Vec<_> = window
             .health
             .iter()

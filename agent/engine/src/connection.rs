@@ -100,7 +100,11 @@ impl Connection {
     /// A short read takes back the readiness that tokio knows of, so no call is made just to hear that there is nothing:
     /// a small answer costs one `recv`.
     #[inline]
-    pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         let mut space = ReadBuf::new(buffer);
         let poll = match &mut self.stream {
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut space),
@@ -112,7 +116,11 @@ impl Connection {
 
     /// The same for bytes that nobody looks at: the kernel drops them and copies nothing. The buffer says how many are
     /// taken at most, and stays as it was.
-    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_discard(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         match &mut self.stream {
             Stream::Tcp(stream) => poll_truncated(stream, cx, buffer),
             #[cfg(test)]
@@ -135,7 +143,9 @@ fn poll_truncated(stream: &TcpStream, cx: &mut Context<'_>, buffer: &mut [u8]) -
         });
         match (taken, received) {
             (Some(bytes), _) => return Poll::Ready(Ok(bytes)),
-            (None, Err(error)) if error.kind() != io::ErrorKind::WouldBlock => return Poll::Ready(Err(error)),
+            (None, Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
+                return Poll::Ready(Err(error));
+            }
             (None, _) => {}
         }
     }

@@ -26,6 +26,8 @@ struct Times {
 /// How long the plan itself lets the run last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlannedEnd {
+    /// Whether iterations that were begun go on past it, for as long as the drain takes: where a number of them ends the run.
+    pub(crate) lets_finish: bool,
     pub(crate) duration_ns: u64,
     pub(crate) drain_ns: u64,
 }
@@ -112,7 +114,12 @@ impl Control {
             return;
         }
         if let Some(end) = self.planned_end {
-            self.stop(at_ns.saturating_add(end.duration_ns), end.drain_ns);
+            let end_ns = at_ns.saturating_add(end.duration_ns);
+            if end.lets_finish {
+                self.times.cancel_at.fetch_min(end_ns.saturating_add(end.drain_ns), Ordering::Relaxed);
+            } else {
+                self.stop(end_ns, end.drain_ns);
+            }
         }
         self.times.lease_until.fetch_max(at_ns.saturating_add(lease_until_ns), Ordering::Relaxed);
         // Last, since a worker that sees it acts upon the others.
@@ -143,7 +150,7 @@ impl Control {
 mod tests {
     use super::*;
 
-    const END: PlannedEnd = PlannedEnd { duration_ns: 1000, drain_ns: 10 };
+    const END: PlannedEnd = PlannedEnd { lets_finish: false, duration_ns: 1000, drain_ns: 10 };
 
     /// Start, lease, stop and cancel after these commands.
     fn check(planned_end: Option<PlannedEnd>, commands: &[Command], expected: [u64; 4]) {
@@ -170,6 +177,9 @@ mod tests {
         check(Some(END), &[start, stop(1000, 0)], [500, 800, 1500, 1500]);
         check(Some(END), &[start, stop(2000, 900)], [500, 800, 1500, 1510]);
         check(None, &[start, stop(100, u64::MAX)], [500, 800, 600, u64::MAX]);
+        let counted = PlannedEnd { lets_finish: true, ..END };
+        check(Some(counted), &[start], [500, 800, NEVER, 1510]);
+        check(Some(counted), &[start, stop(100, 5)], [500, 800, 600, 605]);
         check(None, &[stop(100, 5)], [NEVER, 0, 0, 0]);
         check(Some(END), &[lease(9), stop(100, 5), start], [500, 800, 0, 0]);
     }

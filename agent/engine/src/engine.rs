@@ -63,8 +63,12 @@ pub(crate) fn control(load: &Load, work: Option<&Work>, workers: usize) -> Contr
         }
         _ => Limit::Unlimited,
     };
-    let planned_end =
-        load.total_ns().map(|duration_ns| PlannedEnd { duration_ns, drain_ns: nanoseconds(load.drain) });
+    let lets_finish = work.is_some_and(|work| matches!(work, Work::Open { .. }) && work.ends_by_count());
+    let planned_end = load.total_ns().map(|duration_ns| PlannedEnd {
+        lets_finish,
+        duration_ns,
+        drain_ns: nanoseconds(load.drain),
+    });
     Control::new(limit, planned_end, workers)
 }
 

@@ -10,6 +10,8 @@ use crate::{Clock, failure};
 
 /// From so many bytes of body on, they are thrown away by the kernel. For fewer the extra call costs more than the copy.
 const DISCARDED_BYTES: u64 = 64 * 1024;
+/// So much is read first where the answer before had such a body: the head, and no more of the body than comes with it.
+const HEAD_BYTES: usize = 4 * 1024;
 
 /// When an attempt at a request was where, on the agent's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,7 @@ pub(crate) struct Exchange {
     /// Writing failed; an answer may be there all the same.
     write_failure: Option<ErrorKind>,
     marks: Marks,
+    outcome: Outcome,
 }
 
 impl Exchange {
@@ -52,6 +55,7 @@ impl Exchange {
             pieces: 0,
             write_failure: None,
             marks: Marks::default(),
+            outcome: Outcome::default(),
         }
     }
 
@@ -77,8 +81,15 @@ impl Exchange {
     }
 
     /// When it was where.
+    #[inline]
     pub(crate) fn marks(&self) -> Marks {
         self.marks
+    }
+
+    /// The answer, once it is whole.
+    #[inline]
+    pub(crate) fn outcome(&self) -> Outcome {
+        self.outcome
     }
 
     /// Whether the answer's first byte and its last came together, so that the time of one is the other's.
@@ -104,18 +115,18 @@ impl Exchange {
         request: &[u8],
         buffer: &mut [u8],
         clock: Clock,
-    ) -> Poll<Result<Outcome, ErrorKind>> {
+    ) -> Poll<Result<(), ErrorKind>> {
         if self.bytes_sent < request.len() && self.write_failure.is_none() {
             self.poll_send(cx, connection, request, clock);
         }
         loop {
-            let outcome = match self.parser.body_remaining_hint() {
+            let is_whole = match self.parser.body_remaining_hint() {
                 0..DISCARDED_BYTES => ready!(self.poll_receive(cx, connection, buffer, clock))?,
                 many => ready!(self.poll_discard(cx, connection, buffer, many))?,
             };
-            if let Some(outcome) = outcome {
-                let reusable = outcome.reusable && self.bytes_sent == request.len();
-                return Poll::Ready(Ok(Outcome { reusable, ..outcome }));
+            if is_whole {
+                self.outcome.reusable &= self.bytes_sent == request.len();
+                return Poll::Ready(Ok(()));
             }
         }
     }
@@ -136,7 +147,7 @@ impl Exchange {
         self.marks.sent_ns = Some(clock.now_ns());
     }
 
-    /// Reads a piece of the answer; the outcome if that was the last.
+    /// Reads a piece of the answer; says whether that was the last.
     #[inline]
     fn poll_receive(
         &mut self,
@@ -144,9 +155,15 @@ impl Exchange {
         connection: &mut Connection,
         buffer: &mut [u8],
         clock: Clock,
-    ) -> Poll<Result<Option<Outcome>, ErrorKind>> {
-        let bytes = match ready!(connection.poll_receive(cx, buffer)) {
-            Ok(0) => return Poll::Ready(self.at_eof().map(Some)),
+    ) -> Poll<Result<bool, ErrorKind>> {
+        // Answers to the same requests are alike.
+        let most = if self.pieces == 0 && self.outcome.body_bytes >= DISCARDED_BYTES {
+            HEAD_BYTES.min(buffer.len())
+        } else {
+            buffer.len()
+        };
+        let bytes = match ready!(connection.poll_receive(cx, &mut buffer[..most])) {
+            Ok(0) => return Poll::Ready(self.at_eof()),
             Ok(bytes) => bytes,
             Err(_) => return Poll::Ready(Err(self.write_failure.unwrap_or(ErrorKind::Reset))),
         };
@@ -155,34 +172,50 @@ impl Exchange {
         }
         self.pieces += 1;
         self.bytes_received += bytes as u64;
-        Poll::Ready(self.parser.receive(&buffer[..bytes]).map_err(|_| ErrorKind::Protocol))
+        let outcome = self.parser.receive(&buffer[..bytes]).map_err(|_| ErrorKind::Protocol)?;
+        Poll::Ready(Ok(self.is_whole(outcome)))
     }
 
-    /// Throws a piece of the body away, `many` bytes at most; the outcome if that was the last.
+    /// Throws a piece of the body away, which has `many` bytes at least to go; says whether that was the last. Where nothing
+    /// follows the body more is asked for than there is: by that it shows at once that there is nothing.
     fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
         connection: &mut Connection,
         buffer: &mut [u8],
         many: u64,
-    ) -> Poll<Result<Option<Outcome>, ErrorKind>> {
-        let most = usize::try_from(many).map_or(buffer.len(), |many| many.min(buffer.len()));
+    ) -> Poll<Result<bool, ErrorKind>> {
+        let room = buffer.len();
+        let most = match usize::try_from(many) {
+            Ok(many) if !self.parser.is_all_body() => many.min(room),
+            _ => room,
+        };
         let bytes = match ready!(connection.poll_discard(cx, &mut buffer[..most])) {
-            Ok(0) => return Poll::Ready(self.at_eof().map(Some)),
+            Ok(0) => return Poll::Ready(self.at_eof()),
             Ok(bytes) => bytes as u64,
             Err(_) => return Poll::Ready(Err(self.write_failure.unwrap_or(ErrorKind::Reset))),
         };
         self.pieces += 1;
         self.bytes_received += bytes;
-        Poll::Ready(Ok(self.parser.discard(bytes)))
+        let outcome = self.parser.discard(bytes);
+        Poll::Ready(Ok(self.is_whole(outcome)))
+    }
+
+    #[inline]
+    fn is_whole(&mut self, outcome: Option<Outcome>) -> bool {
+        if let Some(outcome) = outcome {
+            self.outcome = outcome;
+        }
+        outcome.is_some()
     }
 
     #[cold]
-    fn at_eof(&mut self) -> Result<Outcome, ErrorKind> {
-        self.parser.on_eof().map_err(|error| match error {
-            EofError::BeforeFirstByte => self.write_failure.unwrap_or(ErrorKind::ClosedEarly),
-            EofError::InHead | EofError::Truncated { .. } => ErrorKind::Truncated,
-            EofError::Protocol(_) => ErrorKind::Protocol,
-        })
+    fn at_eof(&mut self) -> Result<bool, ErrorKind> {
+        match self.parser.on_eof() {
+            Ok(outcome) => Ok(self.is_whole(Some(outcome))),
+            Err(EofError::BeforeFirstByte) => Err(self.write_failure.unwrap_or(ErrorKind::ClosedEarly)),
+            Err(EofError::InHead | EofError::Truncated { .. }) => Err(ErrorKind::Truncated),
+            Err(EofError::Protocol(_)) => Err(ErrorKind::Protocol),
+        }
     }
 }

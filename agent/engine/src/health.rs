@@ -27,6 +27,8 @@ use source::{Counter, Source};
 use steal::Steal;
 use thread::Thread;
 
+pub(crate) use thread::ThreadTime;
+
 /// Where the kernel says what it knows of this process.
 const PROCESS: &str = "/proc/self";
 
@@ -36,7 +38,7 @@ pub(crate) struct Sampler {
     /// When it looked last, on the agent's clock.
     since_ns: u64,
     cpu: Counter,
-    workers: Vec<Thread>,
+    workers: Vec<(Pid, Thread)>,
     quotas: Quotas,
     steal: Steal,
     memory: Source,
@@ -64,14 +66,21 @@ impl Sampler {
     /// Watches a worker from now on: the thread of this kernel id (`rustix::thread::gettid`).
     pub(crate) fn watch(&mut self, worker: Pid) {
         let directory = Path::new(PROCESS).join("task").join(worker.as_raw_nonzero().to_string());
-        self.workers.push(Thread::watch(&directory));
+        self.workers.push((worker, Thread::watch(&directory)));
+    }
+
+    /// A worker's thread has ended, with these times from its beginning on.
+    pub(crate) fn left(&mut self, worker: Pid, time: Option<ThreadTime>) {
+        if let Some((_, thread)) = self.workers.iter_mut().find(|(id, _)| *id == worker) {
+            thread.left(time);
+        }
     }
 
     /// What passed since the last look, up to now. Lag, latency and stalls are for the caller to fill in.
     pub(crate) fn sample(&mut self, now_ns: u64, local_ports: u32) -> Health {
         let span_ns = now_ns.saturating_sub(std::mem::replace(&mut self.since_ns, now_ns));
         let (mut busiest_cpu_ns, mut held_up_ns) = (0, 0);
-        for worker in &mut self.workers {
+        for (_, worker) in &mut self.workers {
             let passed = worker.passed();
             busiest_cpu_ns = busiest_cpu_ns.max(passed.ran_ns);
             held_up_ns = held_up_ns.max(passed.waited_ns);

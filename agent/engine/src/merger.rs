@@ -15,6 +15,8 @@ const MAX_FILLED: u32 = 60;
 pub(crate) struct Merger {
     /// By worker: the second that it may still add to; all before it are complete.
     next: Vec<u32>,
+    /// By worker: for how long it polled for want of work, as far as nobody was told.
+    polled_ns: Vec<u64>,
     pending: Window,
     /// By second: run time of the latest completion in it.
     latest_ns: BTreeMap<u32, u64>,
@@ -26,6 +28,7 @@ impl Merger {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             next: vec![0; workers],
+            polled_ns: vec![0; workers],
             pending: Window::default(),
             latest_ns: BTreeMap::new(),
             watermark_s: 0,
@@ -45,6 +48,7 @@ impl Merger {
         }
         let health = self.pending.health.entry(second).or_default();
         health.stall_max_ns = health.stall_max_ns.max(window.stall_max_ns);
+        self.polled_ns[worker] += window.polled_ns;
         let latest_ns = self.latest_ns.entry(second).or_default();
         *latest_ns = window.latest_ns.max(*latest_ns);
         self.next[worker] = next.unwrap_or(u32::MAX);
@@ -77,6 +81,13 @@ impl Merger {
     /// A worker will add nothing more.
     pub(crate) fn done(&mut self, worker: usize) {
         self.next[worker] = u32::MAX;
+    }
+
+    /// For how long every worker polled for want of work since this was asked last. The busiest one did so least.
+    pub(crate) fn take_polled_ns(&mut self) -> u64 {
+        let least_ns = self.polled_ns.iter().copied().min().unwrap_or(0);
+        self.polled_ns.fill(0);
+        least_ns
     }
 
     /// The seconds that became complete, if any did. None once all workers are done: then comes [`Self::last`].
@@ -164,6 +175,17 @@ mod tests {
         merger.add(0, 4, None, &window(2));
         assert_eq!(merger.complete(), None);
         assert_eq!(seen(&merger.last()), (vec![(4, 2, 5)], 5, 20));
+    }
+
+    #[test]
+    fn the_busiest_worker_polled_least() {
+        let mut merger = Merger::new(2);
+        for (worker, polled_ns) in [(0, 700), (1, 300), (0, 100)] {
+            let mut window = window(1);
+            window.polled_ns = polled_ns;
+            merger.add(worker, 0, Some(1), &window);
+        }
+        assert_eq!((merger.take_polled_ns(), merger.take_polled_ns()), (300, 0));
     }
 
     #[test]

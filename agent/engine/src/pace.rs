@@ -11,7 +11,7 @@ use volley_plan::link::{ArrivalShare, Share, UserShare};
 use volley_plan::shape::ShapeError;
 use volley_plan::{ClosedLoad, Model, Plan};
 
-pub(crate) use arrivals::{Arrivals, OpenPlan, Whom};
+pub(crate) use arrivals::{Arrivals, OpenPlan};
 pub(crate) use users::{User, Users};
 
 /// The pace of one worker.
@@ -53,7 +53,9 @@ impl Work {
     /// [`WorkError`] where they don't belong together.
     pub(crate) fn new(plan: &Plan, share: &Share, seed: u64) -> Result<Self, WorkError> {
         match (&plan.load.model, share) {
-            (Model::Closed(load), Share::Users(share)) => Ok(Self::Closed { load: load.clone(), share: *share }),
+            (Model::Closed(load), Share::Users(share)) => {
+                Ok(Self::Closed { load: load.clone(), share: *share })
+            }
             (Model::Open(load), Share::Arrivals(share)) => {
                 Ok(Self::Open { load: OpenPlan::new(load, seed)?, share: share.clone() })
             }

@@ -27,7 +27,7 @@ pub(crate) use window::{Earlier, WorkerWindow, add_iterations};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// With a whole answer.
-    Answered(Outcome),
+    Answered,
     /// Without one.
     Failed(ErrorKind),
     /// By the end of the run.
@@ -43,7 +43,7 @@ pub(crate) struct Traffic {
 }
 
 /// A request and the times that it counts from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) step: usize,
     pub(crate) part: Part,
@@ -66,6 +66,8 @@ pub(crate) struct Ended {
     pub(crate) marks: Marks,
     pub(crate) traffic: Traffic,
     pub(crate) ending: Ending,
+    /// The answer, where it was answered.
+    pub(crate) outcome: Outcome,
 }
 
 /// Where a recorder's windows go, and where cleared ones come from.
@@ -180,7 +182,13 @@ impl Recorder {
             self.gauges.in_flight.up();
         }
         if due_ns < self.from_ns {
-            return self.note_earlier(Earlier { second: self.second_of(due_ns), part, step: first, started: 1, missed: 0 });
+            return self.note_earlier(Earlier {
+                second: self.second_of(due_ns),
+                part,
+                step: first,
+                started: 1,
+                missed: 0,
+            });
         }
         self.window.iterations(part).started += 1;
         if let Some(step) = first {
@@ -191,7 +199,13 @@ impl Recorder {
     /// An iteration that was due at `due_ns` is not sent by anybody.
     pub(crate) fn iteration_missed(&mut self, due_ns: u64, part: Part) {
         if due_ns < self.from_ns {
-            return self.note_earlier(Earlier { second: self.second_of(due_ns), part, step: None, started: 0, missed: 1 });
+            return self.note_earlier(Earlier {
+                second: self.second_of(due_ns),
+                part,
+                step: None,
+                started: 0,
+                missed: 1,
+            });
         }
         self.window.iterations(part).missed += 1;
     }
@@ -232,41 +246,47 @@ impl Recorder {
         self.window.stall_max_ns = self.window.stall_max_ns.max(late_ns);
     }
 
+    /// The worker polled so long for want of work.
+    pub(crate) fn polled(&mut self, polled_ns: u64) {
+        self.window.polled_ns += polled_ns;
+    }
+
     /// Files a request under the second that its end is in.
     #[inline]
     pub(crate) fn request_ended(&mut self, ended: &Ended) {
-        let Ended { asked, at_ns, traffic, ending, .. } = *ended;
+        let Ended { asked, traffic, at_ns, .. } = ended;
+        let latency_ns = at_ns - asked.due_ns;
         self.gauges.in_flight.down();
-        if ending != Ending::Cancelled {
-            self.window.latest_ns = at_ns - self.start_ns;
-        }
-        let row = self.window.row(asked.part, asked.step);
+        let results = self.window.results(asked.part);
+        let row = &mut results.rows[asked.step];
         row.counters.bytes_sent += traffic.bytes_sent;
         row.counters.bytes_received += traffic.bytes_received;
         row.counters.resent += traffic.resent;
-        if !matches!(ending, Ending::Answered(_)) {
-            row.counters.never_sent += u64::from(traffic.bytes_sent == 0);
-        }
-        let latency_ns = at_ns - asked.due_ns;
-        match ending {
-            Ending::Answered(outcome) => {
-                if answered(row, outcome, latency_ns) && self.has_due_times {
+        match ended.ending {
+            Ending::Answered => {
+                if answered(row, &ended.outcome, latency_ns) && self.has_due_times {
                     row.service_time.record(at_ns - asked.taken_ns);
                 }
-                phases(self.window.timing(asked.part), ended);
+                phases(&mut results.timing, ended);
             }
-            Ending::Failed(kind) => failed(row, kind, latency_ns),
+            Ending::Failed(kind) => {
+                row.counters.never_sent += u64::from(traffic.bytes_sent == 0);
+                failed(row, kind, latency_ns);
+            }
             Ending::Cancelled => {
+                row.counters.never_sent += u64::from(traffic.bytes_sent == 0);
                 row.counters.cancelled += 1;
                 row.cancelled_age.record(latency_ns);
+                return;
             }
         }
+        self.window.latest_ns = at_ns - self.start_ns;
     }
 }
 
 /// Counts an answer; says whether it is ok.
 #[inline]
-fn answered(row: &mut Row, outcome: Outcome, latency_ns: u64) -> bool {
+fn answered(row: &mut Row, outcome: &Outcome, latency_ns: u64) -> bool {
     row.counters.statuses.count(outcome.status);
     row.counters.body_bytes += outcome.body_bytes;
     let is_ok = outcome.status < 400;

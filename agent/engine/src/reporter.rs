@@ -13,6 +13,7 @@ use volley_stats::Window;
 use crate::api::{Event, Setup};
 use crate::checkup::Checkup;
 use crate::control::Control;
+use crate::health::ThreadTime;
 use crate::http1::Prepared;
 use crate::merger::Merger;
 use crate::pace::Work;
@@ -30,8 +31,8 @@ pub(crate) enum ToReporter {
     Standing(io::Result<Pid>),
     /// A worker's results of a second; it goes on at `next`, or not at all.
     Window { worker: usize, second: u32, next: Option<u32>, window: Box<WorkerWindow> },
-    /// A worker's thread ends.
-    Done { worker: usize },
+    /// A worker's thread ends, which had these times.
+    Done { worker: usize, thread: Pid, time: Option<ThreadTime> },
     /// The engine is dropped.
     Quit,
 }
@@ -166,7 +167,8 @@ impl Reporter {
                     // A worker that is done needs it no more.
                     let _ = crew.cleared[worker].send(window);
                 }
-                Ok(ToReporter::Done { worker }) => {
+                Ok(ToReporter::Done { worker, thread, time }) => {
+                    checkup.left(thread, time);
                     merger.done(worker);
                     at_work -= 1;
                 }
@@ -174,12 +176,14 @@ impl Reporter {
                 Err(mpsc::RecvError) => break,
             }
             if let Some(mut window) = merger.complete() {
-                checkup.fill_in(&mut window, self.setup.clock.now_ns());
+                checkup.began(self.control.start_ns());
+                checkup.fill_in(&mut window, self.setup.clock.now_ns(), merger.take_polled_ns());
                 self.tell(Event::Window { window, last: false });
             }
         }
+        let polled_ns = merger.take_polled_ns();
         let mut window = merger.last();
-        checkup.fill_in(&mut window, self.setup.clock.now_ns());
+        checkup.fill_in(&mut window, self.setup.clock.now_ns(), polled_ns);
         window
     }
 }

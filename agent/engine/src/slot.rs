@@ -28,8 +28,11 @@ const FIRST_BACK_OFF_NS: u64 = 1_000_000;
 /// The longest such wait.
 const MAX_BACK_OFF_NS: u64 = 100_000_000;
 
-/// With so many requests in flight, answers are read first and requests sent then.
-const CROWD: u32 = 8;
+/// A connection that was opened, or not, before there was a request for it.
+struct Ahead {
+    from_ns: u64,
+    result: Result<(), ErrorKind>,
+}
 
 /// A slot: its connection, and the request it is at.
 pub(crate) struct Slot {
@@ -45,6 +48,13 @@ pub(crate) struct Slot {
     connection: Option<Connection>,
     exchange: Exchange,
     traffic: Traffic,
+    /// The connection that it opened before there was a request for it, until it gets one.
+    ahead: Option<Ahead>,
+    /// The iteration at hand, and when the loop took it up.
+    turn: Turn,
+    taken_ns: u64,
+    /// The request at hand.
+    asked: Asked,
     /// How long the request at hand took to connect, where it had to.
     connecting_ns: Option<u64>,
     /// When the request at hand is over its time-out.
@@ -76,6 +86,10 @@ impl Slot {
             connection: None,
             exchange: Exchange::new(),
             traffic: Traffic::default(),
+            ahead: None,
+            turn: Turn::default(),
+            taken_ns: 0,
+            asked: Asked::default(),
             connecting_ns: None,
             deadline_ns: 0,
             on_expiry: Ending::Cancelled,
@@ -92,20 +106,25 @@ impl Slot {
         })
         .await;
         self.now_ns = worker.clock.now_ns();
-        while let Some(turn) = self.next_turn(&worker).await {
-            let is_whole = self.iteration(&worker, turn).await;
-            worker.iteration_over(turn.part, is_whole, self.now_ns);
-            self.step_back(&worker).await;
+        if self.user.is_none() && worker.keeps_alive {
+            self.ahead = self.connect_ahead(&worker).await;
+        }
+        while self.has_turn(&worker).await {
+            let is_whole = self.iteration(&worker).await;
+            worker.iteration_over(self.turn.part, is_whole, self.now_ns);
         }
     }
 
-    /// Waits for the next iteration to run; nothing when there will be none.
-    async fn next_turn(&mut self, worker: &Rc<Worker>) -> Option<Turn> {
+    /// Waits for the next iteration to run; false when there will be none.
+    async fn has_turn(&mut self, worker: &Rc<Worker>) -> bool {
         let free_ns = self.now_ns;
         loop {
             match self.ask(worker, free_ns) {
-                Next::Turn(turn) => return Some(turn),
-                Next::Over => return None,
+                Next::Turn(turn) => {
+                    self.turn = turn;
+                    return true;
+                }
+                Next::Over => return false,
                 Next::Wait => self.woken(worker).await,
             }
         }
@@ -124,8 +143,10 @@ impl Slot {
             }
             (Pace::Open(arrivals), _) => {
                 let next = arrivals.next(self.index);
-                if let Next::Turn(turn) = &next {
-                    self.note_lag(worker, turn);
+                match &next {
+                    Next::Turn(turn) => self.take(worker, turn),
+                    // A connection that no request waited for is one like any other.
+                    Next::Wait | Next::Over => self.ahead = None,
                 }
                 next
             }
@@ -133,58 +154,48 @@ impl Slot {
         }
     }
 
-    /// Lets the slots go first whose answers are there already: reading a batch and then sending one costs less, and none
-    /// of the answers waits for the sending of others.
+    /// Takes note of when an arrival was taken up: now, or when it began to wait for a connection. Up to then the generator
+    /// itself was late.
     #[inline]
-    async fn step_back(&mut self, worker: &Worker) {
-        if self.user.is_some() && worker.gauges.in_flight.get() >= CROWD {
-            let mut is_back = false;
-            poll_fn(|cx| {
-                if std::mem::replace(&mut is_back, true) {
-                    return Poll::Ready(());
-                }
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            })
-            .await;
-            self.now_ns = worker.clock.now_ns();
+    fn take(&mut self, worker: &Rc<Worker>, turn: &Turn) {
+        self.taken_ns = turn.queued_ns.unwrap_or(self.now_ns);
+        if let Some(ahead) = &self.ahead {
+            self.taken_ns = self.taken_ns.max(ahead.from_ns);
         }
-    }
-
-    /// How late the generator itself was: up to now, or until the turn began to wait for a connection.
-    #[inline]
-    fn note_lag(&self, worker: &Rc<Worker>, turn: &Turn) {
         worker.roll(self.now_ns);
-        let taken_ns = turn.queued_ns.unwrap_or(self.now_ns);
-        worker.recorder.borrow_mut().lagged(turn.part, taken_ns.saturating_sub(turn.due_ns));
+        if turn.queued_ns.is_some() {
+            worker.enter(turn);
+        }
+        worker.recorder.borrow_mut().lagged(turn.part, self.taken_ns.saturating_sub(turn.due_ns));
     }
 
     /// Sleeps until the slot is woken, by whomever.
     async fn woken(&mut self, worker: &Worker) {
         let mut is_asleep = false;
-        poll_fn(|_| if std::mem::replace(&mut is_asleep, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+        poll_fn(|_| if std::mem::replace(&mut is_asleep, true) { Poll::Ready(()) } else { Poll::Pending })
+            .await;
         self.now_ns = worker.clock.now_ns();
     }
 
     /// One pass through the steps; false when it was cut short.
-    async fn iteration(&mut self, worker: &Rc<Worker>, turn: Turn) -> bool {
-        for (place, act) in worker.script.acts(turn.n).iter().enumerate() {
+    async fn iteration(&mut self, worker: &Rc<Worker>) -> bool {
+        for (place, act) in worker.script.acts(self.turn.n).iter().enumerate() {
             if place > 0 && !self.has_leave(worker).await {
                 return false;
             }
-            let ending = match act {
+            let step = match act {
+                Act::Request(step) => *step,
                 Act::Think(think) => {
-                    let length_ns = worker.script.pause_ns(think, turn.n, place);
+                    let length_ns = worker.script.pause_ns(think, self.turn.n, place);
                     if !self.sleep_until(worker, self.now_ns.saturating_add(length_ns)).await {
                         return false;
                     }
                     continue;
                 }
-                Act::Request(step) if place == 0 => self.first_request(worker, *step, &turn).await,
-                Act::Request(step) => self.further_request(worker, *step, &turn).await,
             };
-            match ending {
-                Ending::Answered(_) => self.back_off_ns = FIRST_BACK_OFF_NS,
+            let has_waited = if place == 0 { self.ask_first(step) } else { self.ask_further(worker, step) };
+            match self.request(worker, has_waited).await {
+                Ending::Answered => self.back_off_ns = FIRST_BACK_OFF_NS,
                 Ending::Failed(kind) => self.recover(worker, kind).await,
                 Ending::Cancelled => return false,
             }
@@ -192,19 +203,22 @@ impl Slot {
         true
     }
 
-    /// The request that was taken up with its iteration: it counts from when that was due.
-    async fn first_request(&mut self, worker: &Rc<Worker>, step: usize, turn: &Turn) -> Ending {
-        let taken_ns = turn.queued_ns.unwrap_or(self.now_ns);
-        let asked = Asked { step, part: turn.part, due_ns: turn.due_ns, taken_ns };
-        self.request(worker, asked, turn.queued_ns.is_some()).await
+    /// The request that was taken up with its iteration: it counts from when that was due. Says whether it had to wait for
+    /// a connection.
+    #[inline]
+    fn ask_first(&mut self, step: usize) -> bool {
+        let Turn { due_ns, part, queued_ns, .. } = self.turn;
+        let taken_ns = if self.user.is_some() { self.now_ns } else { self.taken_ns };
+        self.asked = Asked { step, part, due_ns, taken_ns };
+        queued_ns.is_some()
     }
 
-    /// A later one: it is due when the loop comes to it.
-    async fn further_request(&mut self, worker: &Rc<Worker>, step: usize, turn: &Turn) -> Ending {
+    /// A later one: it is due when the loop comes to it, and its connection is there.
+    fn ask_further(&mut self, worker: &Rc<Worker>, step: usize) -> bool {
         worker.roll(self.now_ns);
-        worker.recorder.borrow_mut().request_started(step, turn.part);
-        let asked = Asked { step, part: turn.part, due_ns: self.now_ns, taken_ns: self.now_ns };
-        self.request(worker, asked, false).await
+        worker.recorder.borrow_mut().request_started(step, self.turn.part);
+        self.asked = Asked { step, part: self.turn.part, due_ns: self.now_ns, taken_ns: self.now_ns };
+        false
     }
 
     /// Waits for leave to go on with an iteration; false when there will be none.
@@ -224,7 +238,7 @@ impl Slot {
     /// Sleeps until then; false when the run stops before.
     async fn sleep_until(&mut self, worker: &Worker, at_ns: u64) -> bool {
         while self.now_ns < at_ns {
-            if worker.leave(self.now_ns) == Leave::Over {
+            if worker.leave(self.now_ns) == Leave::Over || worker.is_cancelled() {
                 return false;
             }
             worker.set_alarm(at_ns, self.index);

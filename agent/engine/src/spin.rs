@@ -81,14 +81,27 @@ pub(crate) struct Spinning {
     passed: Cell<u32>,
     /// How long a wake-up takes: as many take longer as take less.
     wake_up_ns: Cell<u64>,
+    /// When it polled last.
+    polled_at_ns: Cell<u64>,
+    /// How long it has polled for want of work.
+    polled_ns: Cell<u64>,
 }
 
 /// All of the last answers.
 const ALL: u32 = 256;
+/// From one look at the sockets to the next it takes less than this, in nanoseconds, if there was nothing else to do.
+const ROUND_NS: u64 = 5_000;
 
 impl Spinning {
     pub(crate) fn new(spin: Spin) -> Self {
-        Self { spin, hits: Cell::new(ALL), passed: Cell::new(0), wake_up_ns: Cell::new(0) }
+        Self {
+            spin,
+            hits: Cell::new(ALL),
+            passed: Cell::new(0),
+            wake_up_ns: Cell::new(0),
+            polled_at_ns: Cell::new(0),
+            polled_ns: Cell::new(0),
+        }
     }
 
     /// Whether a slot that waits for an answer polls, with so many requests in flight.
@@ -125,6 +138,20 @@ impl Spinning {
         self.wake_up_ns.set(next_ns);
     }
 
+    /// It polls, and does so again after one look at the sockets.
+    #[inline]
+    pub(crate) fn polls(&self, now_ns: u64) {
+        let round_ns = now_ns.saturating_sub(self.polled_at_ns.replace(now_ns));
+        if round_ns < ROUND_NS {
+            self.polled_ns.set(self.polled_ns.get() + round_ns);
+        }
+    }
+
+    /// For how long it has polled for want of work since this was asked last.
+    pub(crate) fn take_polled_ns(&self) -> u64 {
+        self.polled_ns.take()
+    }
+
     #[inline]
     fn pays(&self) -> bool {
         if self.hits.get() >= ALL / 2 {
@@ -152,7 +179,10 @@ mod tests {
             assert_eq!(spin.to_string().parse(), Ok(spin));
         }
         assert_eq!("fast".parse::<Spin>(), Err(SpinError("fast".to_owned())));
-        assert_eq!([Spin::Auto.with(2, 1), Spin::Auto.with(2, 2), Spin::On.with(2, 1)], [Spin::Off, Spin::Auto, Spin::On]);
+        assert_eq!(
+            [Spin::Auto.with(2, 1), Spin::Auto.with(2, 2), Spin::On.with(2, 1)],
+            [Spin::Off, Spin::Auto, Spin::On]
+        );
     }
 
     /// How many of 640 requests poll, with answers that take so long.
@@ -170,7 +200,10 @@ mod tests {
 
     #[test]
     fn polling_is_for_few_requests_and_fast_answers() {
-        assert_eq!([polled(Spin::Off, 1, 1000), polled(Spin::On, 4, 1_000_000), polled(Spin::On, 5, 1000)], [0, 640, 0]);
+        assert_eq!(
+            [polled(Spin::Off, 1, 1000), polled(Spin::On, 4, 1_000_000), polled(Spin::On, 5, 1000)],
+            [0, 640, 0]
+        );
         assert_eq!([polled(Spin::Auto, 1, 20_000), polled(Spin::Auto, 5, 20_000)], [640, 0]);
         let slow = polled(Spin::Auto, 1, 1_000_000);
         assert!((10..16).contains(&slow), "{slow}");
@@ -183,5 +216,28 @@ mod tests {
         let tries = (0..64 * 100).filter(|_| spinning.for_answer(1)).inspect(|_| spinning.saw(10_000));
         // A dozen tries convince it, and from then on each request polls.
         assert!(tries.count() > 64 * 80);
+    }
+
+    #[test]
+    fn a_wake_up_is_anticipated_by_what_half_of_them_take() {
+        let late_ns = [30_000, 40_000, 50_000, 60_000, 2_000_000];
+        for (spin, expected_ns) in [(Spin::Auto, 45_000..=55_000), (Spin::Off, 0..=0)] {
+            let spinning = Spinning::new(spin);
+            late_ns.iter().cycle().take(1000).for_each(|&late_ns| spinning.woke(late_ns));
+            assert!(expected_ns.contains(&spinning.head_start_ns()), "{spin}: {}", spinning.head_start_ns());
+        }
+        let spinning = Spinning::new(Spin::On);
+        (0..1000).for_each(|_| spinning.woke(1_000_000));
+        assert_eq!(spinning.head_start_ns(), HEAD_START_MAX_NS);
+        assert!(spinning.before_due(HEAD_START_MAX_NS) && !spinning.before_due(HEAD_START_MAX_NS + 1));
+    }
+
+    #[test]
+    fn only_idle_rounds_count_as_polling() {
+        let spinning = Spinning::new(Spin::On);
+        for now_ns in [1_000_000, 1_001_000, 1_002_500, 1_040_000, 1_041_000] {
+            spinning.polls(now_ns);
+        }
+        assert_eq!((spinning.take_polled_ns(), spinning.take_polled_ns()), (3_500, 0));
     }
 }

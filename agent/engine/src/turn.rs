@@ -3,7 +3,7 @@
 use volley_stats::Part;
 
 /// An iteration that was taken up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Turn {
     /// Its number, which decides over its scenario and its pauses.
     pub(crate) n: u64,

@@ -79,6 +79,8 @@ pub(crate) struct Worker {
     pub(crate) target: Target,
     pub(crate) timeout_ns: u64,
     pub(crate) connect_timeout_ns: u64,
+    /// Whether a connection serves more than one request.
+    pub(crate) keeps_alive: bool,
     /// Whether slots wait after failing to connect.
     pub(crate) backs_off: bool,
     /// Whether a number of iterations ends the run, and not its time.
@@ -123,6 +125,7 @@ impl Worker {
             target,
             timeout_ns: nanoseconds(plan.plan.http.timeout),
             connect_timeout_ns: nanoseconds(plan.plan.http.connect_timeout),
+            keeps_alive: plan.plan.http.keep_alive,
             backs_off: !is_open && !ends_by_count,
             ends_by_count,
             warmup_ns: plan.plan.load.warmup_ns(),
@@ -208,6 +211,7 @@ impl Worker {
     fn open_second(&self, at_ns: u64) {
         if at_ns >= self.second_end_ns.get() {
             let mut recorder = self.recorder.borrow_mut();
+            recorder.polled(self.spinning.take_polled_ns());
             recorder.roll(at_ns);
             self.second_end_ns.set(recorder.end_ns());
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use volley_stats::{Part, Series};
+use volley_stats::{Part, RowKey, Series};
 
 use super::*;
 use crate::testing::{run_id, window, window_of};
@@ -34,6 +34,37 @@ fn only_a_few_are_on_their_way() {
     assert_eq!(sequences(&mut journal), [3, 4, 5, 6]);
     journal.acknowledge(&run, 1_000_000);
     assert_eq!(sequences(&mut journal), [7, 8, 9, 10], "an absurd acknowledgement covers only what was sent");
+}
+
+/// More than the coordinator takes in one window: a second of so many steps.
+fn wide(second: u32) -> Window {
+    let mut window = window(second, &[1_000]);
+    let row = window.rows[&RowKey::second(second, 0)].clone();
+    window.rows.extend((0..200).map(|step| (RowKey::second(second, step), row.clone())));
+    window
+}
+
+#[test]
+fn a_window_that_is_too_large_is_sent_as_several() {
+    let (mut journal, run) = opened("r");
+    journal.push(&run, &wide(0), false);
+    journal.push(&run, &wide(1), true);
+    let mut received: Vec<Numbered> = Vec::new();
+    for _ in 0..100 {
+        // Each connection breaks after what it carries, and the first of that alone is acknowledged.
+        let sent: Vec<Numbered> = std::iter::from_fn(|| journal.next()).collect();
+        let Some(first) = sent.first().cloned() else { break };
+        journal.acknowledge(&run, first.sequence);
+        journal.reconnected();
+        received.push(first);
+    }
+    assert!(journal.is_delivered());
+    let told: Vec<(u64, u32, bool)> =
+        received.iter().map(|sent| (sent.sequence, sent.window.watermark_s, sent.last)).collect();
+    let expected = [(1, 0), (2, 0), (3, 1), (4, 0), (5, 0), (6, 2)].map(|(n, s)| (n, s, n == 6));
+    assert_eq!(told, expected);
+    let rows: usize = received.iter().map(|sent| sent.window.rows.len()).sum();
+    assert_eq!(rows, 2 * (200 + 1));
 }
 
 #[test]

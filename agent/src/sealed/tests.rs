@@ -2,7 +2,8 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use volley_stats::{ALL_STEPS, Series, Timed};
+use volley_proto::v1;
+use volley_stats::{ALL_STEPS, SECOND_NS, Series, Timed};
 
 use super::*;
 use crate::testing::{window, window_of};
@@ -101,4 +102,66 @@ fn seconds_are_bounded_and_what_they_add_up_to_is_kept() {
     assert_eq!(health_in_all([&all]), health_in_all(&windows));
     let oldest = all.seconds.first_key_value().expect("there are some").1;
     assert_eq!((oldest.users, oldest.connections), (1, 1), "what is of a moment isn't summed");
+}
+
+/// After a stall: this many seconds of 200 steps at once, warm-up and measured, all histograms in use.
+fn of_many_steps(seconds: u32) -> SealedWindow {
+    let mut row = window(0, &[1_000, 2_000_000]).rows[&RowKey::second(0, 0)].clone();
+    row.counters.started += 1;
+    row.counters.failed += 1;
+    row.failed_latency.record(7_000);
+    let row = row.seal();
+    let keys = (0..seconds).flat_map(|second| (0..200).map(move |step| RowKey::second(second, step)));
+    let parts = keys.flat_map(|key| [Part::Warmup, Part::Measured].map(|part| RowKey { part, ..key }));
+    let scalars = |second| (second, Second { users: 5, ..Second::default() });
+    let health = |second| (second, Health { span_ns: SECOND_NS, ..Health::default() });
+    SealedWindow {
+        rows: parts.map(|key| (key, row.clone())).collect(),
+        seconds: (0..seconds).map(scalars).collect(),
+        health: (0..seconds).map(health).collect(),
+        watermark_s: seconds,
+        latest_ns: 1,
+    }
+}
+
+#[test]
+fn however_many_rows_there_are_the_coordinator_takes_them() {
+    let whole = of_many_steps(5);
+    let windows = whole.clone().split();
+    assert!(windows.len() > 10, "{}", windows.len());
+    let (last, others) = windows.split_last().expect("there are many");
+    assert!(others.iter().all(|window| *window == SealedWindow::of_rows(window.rows.clone())));
+    assert_eq!(*last, SealedWindow { rows: last.rows.clone(), ..whole.clone() });
+    for window in &windows {
+        let open = window.open();
+        assert_eq!(Window::try_from(v1::Window::from(open.clone())), Ok(open));
+    }
+    let rows: BTreeMap<_, _> = windows.into_iter().flat_map(|window| window.rows).collect();
+    assert!(rows == whole.rows, "no row is lost or altered");
+}
+
+#[test]
+fn what_fits_is_not_split() {
+    for window in [SealedWindow::of(&Window::default()), SealedWindow::of(&window(3, &[1_000]))] {
+        assert_eq!(window.clone().split(), [window]);
+    }
+}
+
+#[test]
+fn rows_and_bytes_are_bounded_as_well() {
+    let row = |bytes: usize| SealedRow {
+        latency: volley_stats::SealedHistogram { bytes: vec![0; bytes], min_ns: 1, max_ns: 1 },
+        ..SealedRow::default()
+    };
+    let check = |rows: u32, bytes: usize, windows: std::ops::Range<usize>| {
+        let rows = (0..rows).map(|second| (RowKey::second(second, 0), row(bytes)));
+        let parts = SealedWindow::of_rows(rows.collect()).split();
+        assert!(windows.contains(&parts.len()), "{} windows of {bytes} bytes a row", parts.len());
+        for part in &parts {
+            let sent: usize = part.rows.values().map(|row| row.latency.bytes.len()).sum();
+            assert!(sent <= MAX_SENT_BYTES && part.rows.len() <= MAX_ROWS);
+        }
+    };
+    check(25_000, 0, 3..5);
+    check(200, 100_000, 5..7);
 }

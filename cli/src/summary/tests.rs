@@ -64,7 +64,7 @@ target       http://127.0.0.1:1/
 load         2 users closed, 5 requests
 requests     5 started = 3 ok + 2 failed + 0 cancelled
 error rate   40.0 %
-rate         1.20/s over 2.5 s
+rate         1.20/s over 2.50 s
 latency      p50      1.50 ms
              p90      1.50 ms
              p95      1.50 ms
@@ -112,17 +112,23 @@ fn an_open_run_tells_service_time_phases_and_warm_up() {
     let mut document = document();
     document["phases"] = json!([phase]);
     document["warmup_s"] = json!(5.0);
+    document["run_s"] = json!(7.5);
+    document["whole"]["rate_s"] = json!(3.127);
     document["warmup"] = json!({"started": 100, "ok": 99, "failed": 1, "cancelled": 0, "missed": 0});
     document["health_notes"] = json!(["agent a was late in 1 of 30 seconds"]);
     document["whole"]["service_ms"] = percentiles(&json!(0.5));
     document["whole"]["cancelled_age_ms"] = percentiles(&json!(2000.0));
     document["whole"]["cancelled"] = json!(4);
     document["whole"]["unknown"] = Value::Null;
-    let text = summary(&serde_json::from_value(document).expect("a document"), None, false);
+    let text = summary(&serde_json::from_value(document.clone()).expect("a document"), None, false);
+    document["run_s"] = json!(1.25);
+    let stopped = summary(&serde_json::from_value(document).expect("a document"), None, false);
+    assert!(stopped.contains("1 failed in 1.2 s, kept apart\n"), "the warm-up was cut short: {stopped}");
     for part in [
         "latency      p50      1.50 ms   service time   0.500 ms\n",
         "phases       first byte  p50   0.250 ms   p99   0.250 ms   max   0.250 ms\n",
         "warm-up      100 started, 99 ok, 1 failed in 5.0 s, kept apart\n",
+        "rate         1.20/s over 3.13 s\n",
         "cut off      4 cancelled, up to 2,000 ms old\n",
         "0 missed (sent by nobody), an unknown number (permitted to a lost agent)\n",
         "generator    agent a was late in 1 of 30 seconds\n",

@@ -1,6 +1,6 @@
 //! The account of a run's measured part, and the counts that it needs when an agent is lost or the load stops.
 
-use volley_plan::link::{Incarnation, Share};
+use volley_plan::link::{Incarnation, Share, WindowFacts};
 use volley_plan::shape::UserShape;
 use volley_plan::{Accounts, ClosedLoad, Model, Users};
 use volley_stats::SECOND_NS;
@@ -33,7 +33,7 @@ impl Run {
         let mut accounts = Accounts::default();
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         for agent in self.agents.values() {
-            accounts.add(&agent.reported);
+            accounts.add(&self.counted(agent));
             let gap = self.gap_for(agent, reason);
             add(&mut accounts.missed, gap.missed);
             add(&mut accounts.unknown, gap.unknown);
@@ -55,6 +55,15 @@ impl Run {
             }
         }
         accounts
+    }
+
+    /// What an agent reported, as far as it counts.
+    fn counted(&self, agent: &AgentShare) -> WindowFacts {
+        let mut facts = agent.reported;
+        if let Planned::Arrivals(arrivals) = &self.planned {
+            facts.iterations.missed = arrivals.missed(agent);
+        }
+        facts
     }
 
     fn gap_for(&self, agent: &AgentShare, reason: Option<&StopReason>) -> Gap {
@@ -138,7 +147,7 @@ impl Run {
         else {
             return;
         };
-        share.missed_when_lost = share.reported.iterations.missed;
+        share.missed_when_lost = share.missed;
         // What it had leave for when the load stopped was counted then; later leases were for answers.
         if !arrivals.has_stopped() {
             share.permitted_to = arrivals.number_at(share.lease_until_ns.saturating_sub(start_ns));

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use volley_plan::link::{Order, Share, WindowFacts};
+use volley_stats::Iterations;
 
 use crate::state::AgentFacts;
 
@@ -87,10 +88,14 @@ pub struct AgentShare {
     pub(crate) lease_until_ns: u64,
     /// The first arrival of the run that its last lease did not permit; known once it was lost or the load has stopped.
     pub(crate) permitted_to: u64,
-    /// What it had reported as missed when it was lost.
+    /// What of the iterations that it reported as missed counts; see [`Self::count_missed`].
+    pub(crate) missed: u64,
+    /// What of them counted when it was lost.
     pub(crate) missed_when_lost: u64,
     /// Users times milliseconds that were lost with it.
     pub(crate) lost_user_ms: u64,
+    /// It was ordered to cut off at once what is in flight.
+    pub(crate) is_cut_off: bool,
     numbered: u64,
     unacknowledged: VecDeque<SentOrder>,
 }
@@ -108,8 +113,10 @@ impl AgentShare {
             told_last: false,
             lease_until_ns: now_ns.saturating_add(lease_ns),
             permitted_to: 0,
+            missed: 0,
             missed_when_lost: 0,
             lost_user_ms: 0,
+            is_cut_off: false,
             numbered: 0,
             unacknowledged: VecDeque::new(),
         }
@@ -121,9 +128,17 @@ impl AgentShare {
         self.granted.saturating_sub(self.reported.iterations.started)
     }
 
-    /// Iterations that it has reported, one way or the other.
+    /// Iterations that it has reported, one way or the other, as far as they count.
     pub(crate) fn accounted(&self) -> u64 {
-        self.reported.iterations.started.saturating_add(self.reported.iterations.missed)
+        self.reported.iterations.started.saturating_add(self.missed)
+    }
+
+    /// Counts what it has reported as missed. Once the load has stopped, with `due` of its arrivals before that, an agent
+    /// that has not heard of it still reports what it turns away later; there must be room for what it missed.
+    pub(crate) fn count_missed(&mut self, due: Option<u64>) {
+        let Iterations { started, missed, .. } = self.reported.iterations;
+        let room = due.map_or(u64::MAX, |due| due.saturating_sub(started));
+        self.missed = self.missed.max(missed.min(room));
     }
 
     /// Requests that it reported as started and not as ended.
@@ -142,6 +157,7 @@ impl AgentShare {
     /// Gives an order its number and keeps it until it is acknowledged.
     pub(crate) fn number(&mut self, order: Order, now_ns: u64) -> u64 {
         self.numbered += 1;
+        self.is_cut_off |= matches!(order, Order::Stop { drain_ns: 0, .. });
         self.unacknowledged.push_back(SentOrder { number: self.numbered, order, sent_ns: now_ns });
         self.numbered
     }

@@ -111,17 +111,28 @@ impl Arrivals {
         share.stripes.count_in(self.measured.start..number.clamp(self.measured.start, self.measured.end))
     }
 
+    /// An agent's arrivals that were due before the stop; `None` while the load goes on.
+    pub(crate) fn due_before_stop(&self, agent: &AgentShare) -> Option<u64> {
+        self.stop.map(|stop| self.of(agent, stop))
+    }
+
     /// True if the agent has not reported all arrivals that it will ever have.
     pub(crate) fn has_work(&self, agent: &AgentShare) -> bool {
         agent.accounted() < self.of(agent, self.measured.end)
     }
 
     /// An agent's arrivals that were due before the stop, or so far. An order to stop takes its time: what was due
-    /// between the stop and its hearing of it was planned as well if the agent reports it, but never more than what its
-    /// lease permitted.
+    /// between the stop and its hearing of it was planned as well if the agent started it, but never more than what its
+    /// lease permitted. What it turned away in that time was not planned.
     pub(crate) fn planned(&self, agent: &AgentShare) -> u64 {
         let permitted = self.of(agent, agent.permitted_to);
         self.of(agent, self.stop.unwrap_or(self.due)).max(permitted.min(agent.accounted()))
+    }
+
+    /// What an agent missed of what was planned. Once the load has stopped, nothing that it reports beyond is counted.
+    pub(crate) fn missed(&self, agent: &AgentShare) -> u64 {
+        let beyond = self.planned(agent).saturating_sub(agent.reported.iterations.started);
+        if self.has_stopped() { agent.missed.min(beyond) } else { agent.missed }
     }
 
     /// What of an agent's part is missing beyond what it reported.
@@ -137,7 +148,7 @@ impl Arrivals {
         let planned = if self.stop.is_none() { planned.max(permitted) } else { planned };
         let unreported = planned.saturating_sub(agent.accounted());
         // What it reports as missed after its loss may be of the time after its lease, and must not count twice.
-        let told = agent.reported.iterations.missed.saturating_sub(agent.missed_when_lost);
+        let told = agent.missed.saturating_sub(agent.missed_when_lost);
         let missed = planned.saturating_sub(permitted).saturating_sub(told).min(unreported);
         Gap { missed, unknown: unreported - missed }
     }

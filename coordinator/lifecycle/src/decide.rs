@@ -202,6 +202,11 @@ impl Run {
             (share.reported.sequence, share.reported.last) = (facts.sequence, facts.last);
         } else {
             share.reported.merge(&facts);
+            let due = match &self.planned {
+                Planned::Arrivals(arrivals) => arrivals.due_before_stop(share),
+                Planned::Iterations(_) | Planned::UserTime { .. } => None,
+            };
+            share.count_missed(due);
         }
         if !store_failed {
             out.push(Action::Keep { agent, sequence: facts.sequence, late });
@@ -275,7 +280,26 @@ impl Run {
                 self.note(now_ns, Level::Info, "stop asked for".to_owned(), out);
                 self.stop(now_ns, StopReason::Asked, nanoseconds(self.plan.load.drain), out);
             }
-            State::Draining { .. } | State::Finished { .. } => {}
+            State::Draining { .. } => self.cut_off(now_ns, out),
+            State::Finished { .. } => {}
+        }
+    }
+
+    /// Somebody asked for the end of a run that drains, so nothing in flight is waited for any longer.
+    fn cut_off(&mut self, now_ns: u64, out: &mut Vec<Action>) {
+        let waits = |agent: &AgentShare| agent.state.is_live() && !agent.is_cut_off;
+        let waiting: Vec<Incarnation> =
+            self.agents.iter().filter(|(_, agent)| waits(agent)).map(|(&id, _)| id).collect();
+        let State::Draining { stop_run_ns, until_ns, reason, .. } = &mut self.state else { return };
+        if waiting.is_empty() || matches!(reason, StopReason::StoreFailed(_) | StopReason::AgentsLost) {
+            return;
+        }
+        *until_ns = (*until_ns).min(now_ns.saturating_add(self.settings.owed_ns));
+        let (at_ns, again) = (*stop_run_ns, if *reason == StopReason::Asked { " again" } else { "" });
+        let text = format!("stop asked for{again}: what is in flight is cut off");
+        self.note(now_ns, Level::Info, text, out);
+        for agent in waiting {
+            self.send(now_ns, agent, Order::Stop { at_ns, drain_ns: 0 }, out);
         }
     }
 

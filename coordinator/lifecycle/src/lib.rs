@@ -26,6 +26,9 @@
 //! | closed, by time | users × time | unknown without a number; the lost users' time is what counts | – |
 //! | open | arrivals due before the stop | arrivals of its stripes due before its last lease's end | a lost agent's arrivals due from there to the stop |
 //!
+//! An agent that hears late of a stop goes on as long as its lease lasts: what it starts is planned as well, what it turns
+//! away is not. A stop that is asked for while the run drains cuts off what is in flight.
+//!
 //! At the end of every run `planned = started + missed + unknown`. Agents end by themselves once what was granted is done
 //! and nothing more will come, once each user has done its number, or once their arrivals are used up; an agent that ends
 //! though it has work and time left counts as lost.

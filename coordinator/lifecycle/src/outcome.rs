@@ -1,7 +1,7 @@
 //! How a run ended: the verdict with its reasons, and what else is worth a line of the event log.
 
-use volley_plan::Verdict;
-use volley_plan::words::counted;
+use volley_plan::words::{count, counted};
+use volley_plan::{Model, Verdict};
 
 use crate::agent::AgentShare;
 use crate::event::{Action, Level};
@@ -41,11 +41,28 @@ impl Run {
         let account = if self.ended_in_warmup(reason) {
             Some("it was over before its warm-up was, so nothing was measured".to_owned())
         } else if stopped.is_none() {
-            self.accounts_for(Some(reason)).invalid_because(self.plan.load.tolerate)
+            let missed_because = self.missed_because(lost);
+            let accounts = self.accounts_for(Some(reason));
+            accounts.invalid_because(self.plan.load.tolerate, missed_because.as_deref())
         } else {
             None
         };
         [stopped, account].into_iter().flatten().chain(self.late_agents()).collect()
+    }
+
+    /// Why agents that were there and on time took arrivals up and could not begin them.
+    fn missed_because(&self, lost: &[&str]) -> Option<String> {
+        let Model::Open(open) = &self.plan.load.model else { return None };
+        if !lost.is_empty() || self.agents.values().any(|agent| agent.reported.health.is_late()) {
+            return None;
+        }
+        let connections = self.plan.http.connections;
+        let carry = connections.map(|n| format!(" and `connections` ({}) carry", count(n.into())));
+        Some(format!(
+            "more were waiting for the target than `max_in_flight` ({}) permits{}",
+            count(open.max_in_flight.into()),
+            carry.unwrap_or_default()
+        ))
     }
 
     fn ended_in_warmup(&self, reason: &StopReason) -> bool {

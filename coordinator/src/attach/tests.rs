@@ -321,3 +321,18 @@ async fn a_stopped_run_drains_and_says_so() {
     assert!(coordinator.stop_run(&run).is_err(), "it is over");
     assert!(coordinator.stop_run(&RunId::new("nobody").unwrap()).is_err());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_before_its_start_says_that_it_never_began() {
+    let coordinator = coordinator();
+    working_agent(&coordinator, 1, "a");
+    sleep(Duration::from_secs(1)).await;
+    let run = coordinator.start_run(new_run("rate: 20/s\nduration: 10s")).await.unwrap();
+    while coordinator.document(&run).await.unwrap().progress.state != "running" {
+        sleep(Duration::from_millis(1)).await;
+    }
+    coordinator.stop_run(&run).unwrap();
+    let RunDocument { progress, .. } = outcome(&coordinator, &run).await;
+    assert_eq!(progress.sentence, "Stopped before it began.");
+    assert_eq!((progress.run_s, progress.whole.started), (0.0, 0));
+}

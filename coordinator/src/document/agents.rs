@@ -62,7 +62,7 @@ pub(super) fn agent_document(facts: &Facts<'_>, agent: &AgentShare) -> AgentDocu
         drift_ms,
         round_trip_ms: view.and_then(AgentView::round_trip_ms),
         last_seen_s: (!over).then(|| ns_to_s(heard_ago_ns)),
-        health: agent.reported.health,
+        health: agent.reported.health.shown(),
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn notes_are_sentences_and_bounded() {
         let fit = HealthSum { seconds: 10, ..HealthSum::default() };
-        let late = HealthSum { late_seconds: 5, lag_max_ns: 90_000_000, causes: [5, 0, 0, 0, 0], ..fit };
+        let late = HealthSum { late_seconds: 5, lag_max_ns: 90_000_000, causes: [5, 0, 0, 0, 0, 0], ..fit };
         assert_eq!(health_notes([("a", &fit)].into_iter(), None), Vec::<String>::new());
         let notes = health_notes([("a", &late)].into_iter(), Some("the generator lacked".to_owned()));
         assert_eq!(notes.len(), 2);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use volley_lifecycle::{AgentShare, Run, StopReason};
 use volley_plan::link::Incarnation;
 use volley_plan::{Model, Plan};
-use volley_stats::{Counters, DecodeError, ErrorKind, Series};
+use volley_stats::{Counters, DecodeError, ErrorKind, SECOND_NS, Series};
 use volley_web::stream::Recent;
 
 use super::agents::{agent_document, health_notes};
@@ -47,14 +47,16 @@ struct Times {
 
 impl Times {
     fn of(run: &Run, now_ns: u64) -> Self {
-        let (run_s, warmup_s) = (run_s(run, now_ns), ns_to_s(run.plan().load.warmup_ns()));
-        let elapsed_s = (run_s - warmup_s).max(0.0);
+        let (run_ns, warmup_ns) = (run_ns(run, now_ns), run.plan().load.warmup_ns());
+        let elapsed_ns = run_ns.saturating_sub(warmup_ns);
         // So that a rate isn't read too low because its latest part is still on the way.
-        let reported_s = match f64::from(run.watermark_s()) - warmup_s {
-            reported_s if reported_s > 0.0 => reported_s.min(elapsed_s),
-            _ => elapsed_s,
+        let reported_ns = match (u64::from(run.watermark_s()) * SECOND_NS).saturating_sub(warmup_ns) {
+            0 => elapsed_ns,
+            reported_ns => reported_ns.min(elapsed_ns),
         };
-        let rate_s = run.measured_ns().map_or(reported_s, ns_to_s);
+        let rate_ns = run.measured_ns().unwrap_or(reported_ns);
+        // Whole nanoseconds until here: differences of fractions would leave dust behind the last digit.
+        let [run_s, warmup_s, elapsed_s, rate_s] = [run_ns, warmup_ns, elapsed_ns, rate_ns].map(ns_to_s);
         Self { run_s, warmup_s, elapsed_s, rate_s }
     }
 }
@@ -129,8 +131,13 @@ fn reason_name(reason: &StopReason) -> &'static str {
 
 /// Run time so far, or at the end of the load, in seconds.
 pub(crate) fn run_s(run: &Run, now_ns: u64) -> f64 {
+    ns_to_s(run_ns(run, now_ns))
+}
+
+/// The same in nanoseconds.
+fn run_ns(run: &Run, now_ns: u64) -> u64 {
     let so_far = || run.start_ns().map_or(0, |start_ns| now_ns.saturating_sub(start_ns));
-    ns_to_s(run.end_run_ns().unwrap_or_else(so_far))
+    run.end_run_ns().unwrap_or_else(so_far)
 }
 
 /// The seconds of the short-term figures, (from, to): the latest complete ones, or the last ones of a run that is over.

@@ -60,10 +60,12 @@ impl AgentRemains {
         self.granted.max(per_user.saturating_mul(self.users.into()))
     }
 
-    /// What of it was not reported; `None` where nothing says how much that was.
+    /// What of it was not reported; `None` where nothing says how much that was: only a closed run with a number of
+    /// iterations gives each agent a number.
     fn unknown(&self, plan: Option<&Plan>) -> Option<u64> {
-        let is_open = plan.is_some_and(|plan| matches!(plan.load.model, Model::Open(_)));
-        (!is_open).then(|| self.permitted(plan).saturating_sub(self.iterations))
+        let has_number =
+            matches!(plan.map(|plan| &plan.load.model), Some(Model::Closed(c)) if c.planned().is_some());
+        has_number.then(|| self.permitted(plan).saturating_sub(self.iterations))
     }
 }
 
@@ -77,10 +79,11 @@ struct Times {
 impl Times {
     fn of(remains: &Remains<'_>) -> Self {
         let load = remains.plan.map(|plan| &plan.load);
-        let total_s = load.and_then(Load::total_ns).map_or(f64::MAX, ns_to_s);
-        let warmup_s = load.map_or(0.0, |load| ns_to_s(load.warmup_ns()));
-        let run_s = f64::from(remains.series.end_s()).min(total_s);
-        Self { warmup_s, run_s, elapsed_s: (run_s - warmup_s).max(0.0) }
+        let total_ns = load.and_then(Load::total_ns).unwrap_or(u64::MAX);
+        let warmup_ns = load.map_or(0, Load::warmup_ns);
+        let run_ns = (u64::from(remains.series.end_s()) * SECOND_NS).min(total_ns);
+        let [warmup_s, run_s, elapsed_s] = [warmup_ns, run_ns, run_ns.saturating_sub(warmup_ns)].map(ns_to_s);
+        Self { warmup_s, run_s, elapsed_s }
     }
 }
 
@@ -126,7 +129,7 @@ pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocumen
 
 fn recent((from_s, to_s, row): &(u32, u32, TotalRow)) -> Recent {
     Recent {
-        rate: per_second(row.counters.completed(), f64::from(*to_s) - f64::from(*from_s)),
+        rate: per_second(row.counters.ok, f64::from(*to_s) - f64::from(*from_s)),
         error_rate: row.counters.error_rate(),
         latency_ms: latency_ms(&row.latency),
     }
@@ -181,14 +184,15 @@ fn closed_agent(agent: AgentDocument, remains: &Remains<'_>) -> AgentDocument {
     let left = remains.agents.get(&agent.incarnation).copied().unwrap_or_default();
     let was_live = matches!(agent.state.as_str(), "preparing" | "ready" | "running");
     AgentDocument {
-        state: if was_live { "lost".to_owned() } else { agent.state },
         granted: left.permitted(remains.plan),
         started: left.started,
         completed: left.completed,
-        unknown: left.unknown(remains.plan),
+        // Whoever wasn't lost has told all that it did.
+        unknown: if was_live || agent.state == "lost" { left.unknown(remains.plan) } else { Some(0) },
         last_seen_s: None,
         drift_ms: None,
         health: left.health,
+        state: if was_live { "lost".to_owned() } else { agent.state },
         ..agent
     }
 }
@@ -272,9 +276,11 @@ mod tests {
     #[test]
     fn a_timed_run_plans_no_number_and_an_unreadable_plan_is_no_end() {
         let timed = "target: http://127.0.0.1:1/\nusers: 1\nduration: 60s";
-        let document = check(timed, 40, (None, 10, 0, true));
+        let document = check(timed, 0, (None, 0, 0, true));
         assert_eq!(document.progress.planned_s, Some(60.0));
-        check("{", 40, (None, 10, 0, true));
+        let said: Vec<_> = document.progress.agents.iter().map(|a| (a.state.as_str(), a.unknown)).collect();
+        assert_eq!(said, [("lost", None), ("done", Some(0))], "as of the run, so of an agent that was lost");
+        check("{", 40, (None, 0, 0, true));
     }
 
     #[test]

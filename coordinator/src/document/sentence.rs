@@ -33,20 +33,25 @@ fn amount_so_far(progress: &Progress, run: &Run) -> String {
     let time = progress
         .planned_s
         .map(|planned| format!("{} of {}", seconds(progress.elapsed_s.min(planned)), seconds(planned)));
-    let iterations = progress.planned_requests.map(|planned| started_of(progress, run, planned, ""));
+    // A request that waits for a connection has been started, and not yet been sent.
+    let is_open = matches!(run.plan().load.model, Model::Open(_));
+    let verb = if is_open { "started" } else { sent_word(run) };
+    let started =
+        |planned| format!("{} {verb}", started_of(progress, planned, "", run.plan().iterations_noun()));
+    let iterations = progress.planned_requests.map(started);
     let missed = missed(progress);
     let amounts: Vec<_> = time.into_iter().chain(iterations).chain(missed).collect();
     amounts.join(", ")
 }
 
-/// How many iterations of the planned ones were started: `958 of 1,000 requests sent`.
-fn started_of(progress: &Progress, run: &Run, planned: u64, were: &str) -> String {
-    let (noun, verb) = match run.plan().iterations_noun() {
-        "request" => ("requests", "sent"),
-        _ => ("iterations", "started"),
-    };
-    let planned_word = if were.is_empty() { "" } else { "planned " };
-    format!("{} of {} {planned_word}{noun} {were}{verb}", count(progress.accounts.started), count(planned))
+/// How many iterations of the planned ones were started: `958 of 1,000 requests`.
+fn started_of(progress: &Progress, planned: u64, which: &str, noun: &str) -> String {
+    format!("{} of {} {which}{noun}s", count(progress.accounts.started), count(planned))
+}
+
+/// What becomes of an iteration in the closed model, where each user has its connection.
+fn sent_word(run: &Run) -> &'static str {
+    if run.plan().iterations_noun() == "request" { "sent" } else { "started" }
 }
 
 fn missed(progress: &Progress) -> Option<String> {
@@ -72,6 +77,9 @@ fn finished(progress: &Progress, run: &Run) -> String {
     if let StopReason::CouldNotRun(_) = outcome.reason {
         return format!("Could not run: {}.", outcome.sentence);
     }
+    if outcome.reason == StopReason::Asked && progress.run_s <= 0.0 && !outcome.incomplete {
+        return "Stopped before it began.".to_owned();
+    }
     if outcome.verdict == Verdict::Invalid {
         let account = if outcome.incomplete { format!("; {}", balance(progress)) } else { String::new() };
         return format!("Invalid: {}{account}.", with_kinds(&outcome.sentence, progress));
@@ -84,20 +92,31 @@ fn finished(progress: &Progress, run: &Run) -> String {
         _ => "Finished".to_owned(),
     };
     if let (Model::Open(_), Some(planned)) = (&run.plan().load.model, progress.accounts.planned) {
-        return format!("{opening}: {}.", sent_on_time(progress, run, planned));
+        let noun = run.plan().iterations_noun();
+        return format!("{opening}: {}.", started_on_time(progress, planned, noun));
     }
     let failed = count(progress.whole.failed);
     format!("{opening}: {}, {failed} failed{}.", sent(progress, run), p99(progress))
 }
 
-/// The open model: what was due, what of it was sent, and how long it took from then.
-fn sent_on_time(progress: &Progress, run: &Run, planned: u64) -> String {
-    let failed = progress.whole.failed;
-    let failed = (failed > 0).then(|| format!("{} failed", count(failed)));
-    let sent = started_of(progress, run, planned, "were ");
-    let parts: Vec<_> = [Some(sent), missed(progress), failed].into_iter().flatten().collect();
-    let p99 = progress.whole.latency_ms.p99;
-    let p99 = p99.map(|ms| format!("; p99 was {} from when they were due", milliseconds(ms)));
+/// The open model: what was due, what of it was started, and how long it took from then. What was started was sent as
+/// well where all of it has an end, and no end came before its request was on the wire.
+fn started_on_time(progress: &Progress, planned: u64, noun: &str) -> String {
+    let whole = &progress.whole;
+    let all_sent = whole.cancelled == 0 && whole.unresolved == 0 && whole.never_sent == 0;
+    let (noun, verb) = if noun == "request" && all_sent { (noun, "sent") } else { ("iteration", "started") };
+    let some = |n: u64, words: String| (n > 0).then_some(words);
+    let parts = [
+        Some(format!("{} were {verb}", started_of(progress, planned, "planned ", noun))),
+        missed(progress),
+        some(whole.cancelled, format!("{} cut off by the end", counted(whole.cancelled, "request"))),
+        some(whole.failed, format!("{} failed", count(whole.failed))),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    // Latency is of ok requests; where others were cut off, which may be the slow ones, that is to be seen.
+    let of = if whole.cancelled > 0 { " of those that succeeded" } else { "" };
+    let p99 = whole.latency_ms.p99;
+    let p99 = p99.map(|ms| format!("; p99{of} was {} from when they were due", milliseconds(ms)));
     format!("{}{}", parts.join(", "), p99.unwrap_or_default())
 }
 
@@ -160,7 +179,10 @@ fn balance(progress: &Progress) -> String {
 fn sent(progress: &Progress, run: &Run) -> String {
     let whole = &progress.whole;
     match progress.planned_requests {
-        Some(planned) => started_of(progress, run, planned, ""),
+        Some(planned) => {
+            let started = started_of(progress, planned, "", run.plan().iterations_noun());
+            format!("{started} {}", sent_word(run))
+        }
         None => format!(
             "{} in {} ({})",
             counted(whole.ok + whole.failed, "request"),
@@ -172,4 +194,43 @@ fn sent(progress: &Progress, run: &Run) -> String {
 
 fn p99(progress: &Progress) -> String {
     progress.whole.latency_ms.p99.map(|ms| format!(", p99 {}", milliseconds(ms))).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use volley_plan::Accounts;
+    use volley_web::stream::Percentiles;
+
+    use super::*;
+    use crate::document::Whole;
+
+    fn check(noun: &str, whole: Whole, expected: &str) {
+        let accounts = Accounts { started: 200, missed: whole.missed, ..Accounts::default() };
+        let progress = Progress { accounts, whole, ..Progress::default() };
+        assert_eq!(started_on_time(&progress, 200 + accounts.missed, noun), expected);
+    }
+
+    #[test]
+    fn an_open_run_says_no_more_than_what_became_of_its_iterations() {
+        let latency_ms = Percentiles { p99: Some(5.0), ..Percentiles::default() };
+        let good = Whole { started: 200, ok: 200, latency_ms, ..Whole::default() };
+        let p99 = "p99 was 5.00 ms from when they were due";
+        check("request", good.clone(), &format!("200 of 200 planned requests were sent; {p99}"));
+        check("iteration", good.clone(), &format!("200 of 200 planned iterations were started; {p99}"));
+        let failed = Whole { ok: 197, failed: 3, missed: 5, ..good.clone() };
+        let said = format!("200 of 205 planned requests were sent, 5 missed, 3 failed; {p99}");
+        check("request", failed.clone(), &said);
+        // Those that found no connection were not sent.
+        let refused = Whole { never_sent: 3, ..failed };
+        let said = format!("200 of 205 planned iterations were started, 5 missed, 3 failed; {p99}");
+        check("request", refused, &said);
+        let cut = "p99 of those that succeeded was 5.00 ms from when they were due";
+        let said =
+            format!("200 of 200 planned iterations were started, 110 requests cut off by the end; {cut}");
+        for noun in ["request", "iteration"] {
+            check(noun, Whole { ok: 90, cancelled: 110, ..good.clone() }, &said);
+        }
+        let said = "200 of 200 planned iterations were started, 1 request cut off by the end, 199 failed";
+        check("request", Whole { started: 200, failed: 199, cancelled: 1, ..Whole::default() }, said);
+    }
 }

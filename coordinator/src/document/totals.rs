@@ -51,6 +51,7 @@ pub(super) fn whole(accounts: &Accounts, total: &TotalRow, rate_s: f64) -> Whole
         never_sent: counters.never_sent,
         resent: counters.resent,
         rate: per_second(counters.ok, rate_s),
+        rate_s,
         error_rate: counters.error_rate(),
         bytes_sent: counters.bytes_sent,
         bytes_received: counters.bytes_received,

@@ -36,9 +36,12 @@ impl RunForm {
             |field: &str, text: &str| whole_number(field, text).map_err(|f| faults.push(f)).ok().flatten();
         // What stands in the fields of the other model is left alone.
         let (users, rate, connections) = match self.model.as_str() {
-            "rate" => (None, Some(self.rate.trim().to_owned()), number("connections", &self.connections)),
+            "rate" => (None, Some(self.rate.trim()), number("connections", &self.connections)),
             _ => (number("users", &self.users), None, None),
         };
+        // Any rate does where it is missing, so that the other fields are looked at all the same.
+        let lacks_rate = rate == Some("");
+        let rate = rate.map(|rate| if lacks_rate { "1/s" } else { rate }.to_owned());
         let plan = QuickPlan {
             url: self.url.trim().to_owned(),
             users,
@@ -50,6 +53,9 @@ impl RunForm {
             drain: Some(format_duration(Load::DEFAULT_DRAIN)),
             ..QuickPlan::default()
         };
+        if lacks_rate {
+            faults.push(missing("rate", "write it with its time, as in `200/s`"));
+        }
         let plan = plan.into_plan().map_err(from_plan);
         match plan {
             Ok(plan) if faults.is_empty() => Ok(plan),
@@ -63,6 +69,10 @@ impl RunForm {
         let Self { url, model, users, rate, connections, requests, duration, warmup, plan } = self.clone();
         NewRun { url, model, users, rate, connections, requests, duration, warmup, plan }
     }
+}
+
+fn missing(field: &str, hint: &str) -> Fault {
+    Fault { place: field.to_owned(), detail: "missing".to_owned(), hint: hint.to_owned() }
 }
 
 /// A field's text; nothing where nothing was typed.
@@ -121,6 +131,8 @@ mod tests {
         check(&rate("200/s", "", "", ""), Ok("200/s open, 10 s"));
         check(&rate("200/s", "30", "500", "5s"), Ok("200/s open, 500 requests after 5 s of warm-up"));
         check(&rate("", "", "", ""), Err(&["rate"]));
+        check(&rate(" ", "many", "", "5"), Err(&["connections", "rate", "warmup"]));
+        assert_eq!(rate("", "", "", "").plan().unwrap_err()[0].detail, "missing");
         check(&rate("200", "many", "x", "5"), Err(&["connections", "requests", "rate", "warmup"]));
         check(&RunForm { model: "users".to_owned(), ..rate("x", "x", "", "") }, Err(&["users"]));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use volley_stats::{DecodeError, Health, Row, SealedRow, Second, Series};
+use volley_stats::{DecodeError, Health, SealedRow, Second, Series};
 
 /// How long the spans are that a run is told by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +89,7 @@ pub struct Span {
     pub to_s: u32,
     /// Iterations in the span; users, connections and requests in flight at its end.
     pub scalars: Second,
-    /// Counters and histograms, of the warm-up and of the measured part alike.
+    /// Counters and histograms of the measured part; of the warm-up where nothing was measured.
     pub row: SealedRow,
     /// How hard agents were at work.
     pub strain: Strain,
@@ -118,12 +118,9 @@ pub(super) fn of_series(
         let next = begin.saturating_add(grain.seconds());
         let mut known = (begin..next).filter(|&second| series.knows(second)).peekable();
         if known.peek().is_some() {
-            let (mut scalars, mut row) = (Second::default(), Row::<u32>::default());
-            for second in known {
-                let merged = series.second(second)?;
-                extend(&mut scalars, &merged.scalars);
-                row.merge(&merged.row);
-            }
+            let mut scalars = Second::default();
+            known.for_each(|second| extend(&mut scalars, &series.scalars(second)));
+            let row = series.parts(begin, next)?.told();
             let mut strain = Strain::default();
             strains.range(begin..next).for_each(|(_, of_second)| strain.merge(*of_second));
             spans.push(Span { from_s: begin, to_s: next, scalars, row: row.seal(), strain });

@@ -1,8 +1,9 @@
 //! What of a window decides about a run.
 
-use volley_stats::{ErrorKind, Iterations, Part, Window};
+use volley_stats::{ErrorKind, Iterations, Part, Second, Window};
 
 use crate::health::HealthSum;
+use crate::model::Load;
 
 /// The scalars of a window that decide about a run; the histograms don't. All are of the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct WindowFacts {
     pub without_port: u64,
     /// Those of the failed ones for which it had no descriptor left.
     pub without_descriptor: u64,
-    /// How the generator was.
+    /// How the generator was in the seconds in which anything was due.
     pub health: HealthSum,
     /// Seconds before this one are complete.
     pub watermark_s: u32,
@@ -34,15 +35,26 @@ pub struct WindowFacts {
 }
 
 impl WindowFacts {
-    /// The facts of a reported window, of a run whose warm-up takes `warmup_ns`.
+    /// The facts of a reported window, of a run with this load.
     #[must_use]
-    pub fn of(sequence: u64, window: &Window, last: bool, warmup_ns: u64) -> Self {
+    pub fn of(sequence: u64, window: &Window, last: bool, load: &Load) -> Self {
+        let mut facts = Self { sequence, last, ..Self::counted(window) };
+        let measured_from_s =
+            u32::try_from(load.warmup_ns().div_ceil(volley_stats::SECOND_NS)).unwrap_or(u32::MAX);
+        for (second, health) in window.health.range(measured_from_s..) {
+            let begun = window.seconds.get(second).map_or(0, iterations_begun);
+            facts.health.add(health, load.has_due_times(), begun);
+        }
+        facts
+    }
+
+    /// What can be said of a window whatever the load is: all but how the generator was.
+    #[must_use]
+    pub fn counted(window: &Window) -> Self {
         let mut facts = Self {
-            sequence,
             iterations: window.iterations(),
             watermark_s: window.watermark_s,
             latest_ns: window.latest_ns,
-            last,
             ..Self::default()
         };
         // An agent's claims are not trusted to be small: an absurd sum shows in the account, a panic would hide it.
@@ -54,10 +66,6 @@ impl WindowFacts {
             add(&mut facts.cancelled, row.counters.cancelled);
             add(&mut facts.without_port, row.counters.errors.get(ErrorKind::LocalPorts));
             add(&mut facts.without_descriptor, row.counters.errors.get(ErrorKind::Descriptors));
-        }
-        let measured_from_s = u32::try_from(warmup_ns.div_ceil(volley_stats::SECOND_NS)).unwrap_or(u32::MAX);
-        for (_, health) in window.health.range(measured_from_s..) {
-            facts.health.add(health);
         }
         facts
     }
@@ -77,5 +85,53 @@ impl WindowFacts {
         self.watermark_s = self.watermark_s.max(later.watermark_s);
         self.latest_ns = self.latest_ns.max(later.latest_ns);
         self.last |= later.last;
+    }
+}
+
+/// Iterations of either part that were due in a second and taken up, then or later, or missed.
+fn iterations_begun(second: &Second) -> u64 {
+    let Second { iterations, warmup, .. } = second;
+    [iterations.started, iterations.missed, warmup.started, warmup.missed]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use volley_stats::{Health, SECOND_NS};
+
+    /// Checks which seconds count, and which of them are late, where in each of five seconds there was something: an
+    /// iteration, one of the warm-up, a missed one, nothing, and nothing but a lag and a stall of 200 ms.
+    fn check(load: &str, expected: (u64, u64)) {
+        let plan = crate::parse(&format!("target: http://h/\n{load}")).unwrap();
+        let one = |started, missed| Iterations { started, finished: started, missed };
+        let mut window = Window::default();
+        for (second, iterations, warmup) in [
+            (2, one(1, 0), one(0, 0)),
+            (3, one(0, 0), one(1, 0)),
+            (4, one(0, 1), one(0, 0)),
+            (5, one(0, 0), one(0, 0)),
+            (6, one(0, 0), one(0, 0)),
+        ] {
+            window.seconds.insert(second, Second { iterations, warmup, users: 3, ..Second::default() });
+            window.health.insert(second, Health { span_ns: SECOND_NS, ..Health::default() });
+        }
+        let late_ns = 200_000_000;
+        let late = window.health.get_mut(&6).unwrap();
+        (late.lag_p99_ns, late.lag_max_ns, late.stall_max_ns) = (late_ns, late_ns, late_ns);
+        let facts = WindowFacts::of(7, &window, true, &plan.load);
+        assert_eq!((facts.health.seconds, facts.health.late_seconds), expected, "{load}");
+        assert_eq!((facts.sequence, facts.last, facts.iterations), (7, true, one(1, 1)));
+        let counted = WindowFacts { sequence: 7, last: true, ..WindowFacts::counted(&window) };
+        assert_eq!(counted, WindowFacts { health: HealthSum::default(), ..facts });
+    }
+
+    #[test]
+    fn seconds_without_anything_due_are_in_no_count() {
+        check("rate: 1/s\nduration: 9s", (4, 1));
+        check("users: 3\nduration: 9s", (4, 1));
+        check("rate: 1/s\nwarmup: 2500ms\nduration: 9s", (3, 1));
+        check("users: 3\npacing: 1s\nduration: 9s", (4, 1));
     }
 }

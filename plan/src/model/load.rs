@@ -94,6 +94,15 @@ impl Load {
         }
     }
 
+    /// Whether iterations have a time at which they are due, so that it shows how late they are taken up: in the open
+    /// model and with pacing. Else a user goes on as soon as it can.
+    pub fn has_due_times(&self) -> bool {
+        match &self.model {
+            Model::Closed(closed) => closed.pacing.is_some(),
+            Model::Open(_) => true,
+        }
+    }
+
     /// How long the measured part is planned to last, in nanoseconds.
     pub fn measured_ns(&self) -> Option<u64> {
         self.total_ns().map(|total_ns| total_ns - self.warmup_ns())

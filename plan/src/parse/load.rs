@@ -151,9 +151,11 @@ impl<'n> Settings<'n> {
     fn endless(&self, place: &Cursor<'n>, faults: &mut Collector) -> Told {
         let misspelt = COUNTS.iter().chain(&["duration"]).find_map(|key| self.section.told(key));
         misspelt.unwrap_or_else(|| match self.form {
-            Form::Short => {
-                self.section.missing("duration", "`duration` or `requests`, since a run must end", faults)
-            }
+            Form::Short => self.section.missing(
+                "duration",
+                "`duration`, `requests` or `iterations`, since a run must end",
+                faults,
+            ),
             Form::Long => {
                 let expected = "how long it takes, or `iterations` beside `stages`, since a run must end";
                 faults.report(place.fault_at("for", "missing").expected(expected))

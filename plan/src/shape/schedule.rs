@@ -7,9 +7,9 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most expected arrivals of a Poisson schedule: a million a second for a day. Whoever begins late counts all earlier
-/// ones, which takes a few seconds for so many and a millisecond for ten million.
-pub const MAX_POISSON_ARRIVALS: u64 = 86_400_000_000;
+/// Most expected arrivals of a Poisson schedule. Whoever makes a plan or a run of it, or begins late, counts all earlier
+/// ones, which takes a tenth of a second for so many and a millisecond for ten million.
+pub const MAX_POISSON_ARRIVALS: u64 = 1_000_000_000;
 
 /// How arrivals follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

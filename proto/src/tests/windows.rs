@@ -5,7 +5,8 @@ use volley_stats::{Health, Row, RowKey, Second, Window};
 
 use super::rows::wire_row;
 use crate::limits::{
-    MAX_CPU_NS, MAX_ENTRY_BYTES, MAX_HISTOGRAMS, MAX_ROWS, MAX_RUN_NS, MAX_SECOND_S, MAX_SECONDS,
+    MAX_CPU_NS, MAX_ENTRY_BYTES, MAX_MESSAGE_BYTES, MAX_OPENED_BYTES, MAX_ROWS, MAX_RUN_NS, MAX_SECOND_S,
+    MAX_SECONDS, opened_bytes,
 };
 use crate::v1;
 
@@ -38,14 +39,34 @@ fn rows_have_a_bound() {
 }
 
 #[test]
-fn histograms_have_a_bound() {
-    let row = |from_s| v1::Row { from_s, to_s: MAX_SECOND_S, ..wire_row() };
-    let full = delimited(seconds(MAX_HISTOGRAMS / 4 + 1).map(row));
-    check_window(with_rows(full), "histograms in Window.rows has more than 2000 entries");
+fn what_rows_take_when_opened_has_a_bound() {
+    let most = MAX_OPENED_BYTES / opened_bytes(4, 0, 1);
+    let rows = |n| with_rows(delimited(seconds(n).map(full_row)));
+    assert_eq!(Window::try_from(rows(most)).map(|window| window.rows.len()), Ok(most));
+    check_window(rows(most + 1), "Window.rows, opened, has 33");
     // What is timed counts as well, empty or not.
-    let timing = vec![v1::TimedHistogram::default(); MAX_HISTOGRAMS + 1];
-    let rows = delimited([v1::Row { timing, ..empty_row(0) }]);
-    check_window(with_rows(rows), "histograms in Window.rows has more than 2000 entries");
+    let timed = MAX_OPENED_BYTES / opened_bytes(0, 1, 0) * 2;
+    let timing = vec![v1::TimedHistogram::default(); timed];
+    check_window(with_rows(delimited([v1::Row { timing, ..empty_row(0) }])), "Window.rows, opened, has");
+    // And so do statuses: five bytes each on the wire, sixteen in memory.
+    let statuses: Vec<_> = (100..1000).map(|status| v1::StatusCount { status, count: 0 }).collect();
+    let counters = v1::Counters { statuses, ..v1::Counters::default() };
+    let row = |from_s| v1::Row { counters: Some(counters.clone()), ..empty_row(from_s) };
+    let most = MAX_OPENED_BYTES / opened_bytes(0, 0, 900);
+    check_window(with_rows(delimited(seconds(most + 1).map(row))), "Window.rows, opened, has 33");
+}
+
+/// The message, what becomes of its rows, its seconds, and the one entry that is being read.
+#[test]
+fn a_message_costs_64_mib_and_an_entry_at_most() {
+    let by_second = MAX_SECONDS * (size_of::<(u32, Second)>() + size_of::<(u32, Health)>());
+    assert!(MAX_MESSAGE_BYTES + MAX_OPENED_BYTES + by_second <= 64 << 20);
+    let entry = MAX_ENTRY_BYTES / 2 * size_of::<v1::TimedHistogram>();
+    assert!(entry <= 32 << 20, "{entry}");
+}
+
+fn full_row(from_s: u32) -> v1::Row {
+    v1::Row { from_s, to_s: MAX_SECOND_S, ..wire_row() }
 }
 
 #[test]

@@ -27,13 +27,77 @@ fn nothing_recorded_has_no_percentile() {
     assert_eq!(histogram.to_bytes(), Vec::<u8>::new());
 }
 
+/// Ninety minutes.
+const BEYOND_NS: u64 = 5_400_000_000_000;
+
+fn read_back(histogram: &Histogram) -> Result<Histogram, DecodeError> {
+    Histogram::from_bytes(&histogram.to_bytes(), histogram.min_ns, histogram.max_ns)
+}
+
 #[test]
 fn values_out_of_range_are_kept_in_maximum_and_minimum() {
-    let histogram = of(&[1, 90_000_000_000]);
-    assert_eq!((histogram.min_ns(), histogram.max_ns()), (Some(1), Some(90_000_000_000)));
-    assert_eq!(histogram.percentile_ns(100.0), Some(90_000_000_000));
-    let back = Histogram::<u32>::from_bytes(&histogram.to_bytes(), 1, 90_000_000_000);
-    assert_eq!(back, Ok(histogram));
+    let histogram = of(&[1, BEYOND_NS]);
+    assert_eq!((histogram.min_ns(), histogram.max_ns()), (Some(1), Some(BEYOND_NS)));
+    assert_eq!(histogram.percentile_ns(100.0), Some(BEYOND_NS));
+    assert_eq!(read_back(&histogram), Ok(histogram));
+}
+
+#[test]
+fn percentiles_reach_an_hour_and_are_the_maximum_beyond() {
+    let check = |values: &[u64], percent, expected: u64| {
+        let read = of(values).percentile_ns(percent).expect("there are values");
+        assert!(read.abs_diff(expected) <= expected / 1000, "{percent}% of {values:?} is {read}");
+    };
+    check(&[1_000, 61_000_000_000, 300_000_000_000], 60.0, 61_000_000_000);
+    check(&[1_000, 61_000_000_000, 3_599_000_000_000], 90.0, 3_599_000_000_000);
+    check(&[1_000, 4_000_000_000_000, BEYOND_NS, BEYOND_NS], 50.0, BEYOND_NS);
+    check(&[1_000, 1_000, 4_000_000_000_000, BEYOND_NS], 50.0, 1_000);
+    assert_eq!(of(&[7, BEYOND_NS, BEYOND_NS + 1]).percentile_ns(60.0), Some(BEYOND_NS + 1), "exactly");
+}
+
+/// What a version whose highest value was 60 s wrote of these.
+fn old_bytes(values: &[u64]) -> Vec<u8> {
+    let mut hdr = Hdr::<u32>::new_with_bounds(LOWEST_NS, OLD_HIGHEST_NS, DIGITS).unwrap();
+    values.iter().for_each(|value| hdr.record((*value).clamp(LOWEST_NS, OLD_HIGHEST_NS)).unwrap());
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(&hdr, &mut bytes).unwrap();
+    bytes
+}
+
+fn from_old(values: &[u64]) -> Result<Histogram, DecodeError> {
+    let (min, max) = (values.iter().min().unwrap(), values.iter().max().unwrap());
+    Histogram::from_bytes(&old_bytes(values), *min, *max)
+}
+
+#[test]
+fn values_beyond_the_old_bound_stay_readable_whatever_is_merged() {
+    let old = from_old(&[5_000, 70_000_000_000, 90_000_000_000]).unwrap();
+    assert_eq!(
+        old.percentile_ns(50.0),
+        Some(90_000_000_000),
+        "it was counted as 60 s, and only the maximum is known"
+    );
+    let mut sum = of(&[65_000_000_000]);
+    sum.merge(&from_old(&[70_000_000_000, 90_000_000_000]).unwrap());
+    assert_eq!((sum.count(), sum.min_ns(), sum.max_ns()), (3, Some(65_000_000_000), Some(90_000_000_000)));
+    assert_eq!(read_back(&sum), Ok(sum));
+    // A contradiction is still one.
+    for (min, max) in [(5_000, 59_000_000_000), (6_000, 90_000_000_000), (0, 90_000_000_000)] {
+        let bytes = old_bytes(&[5_000, 70_000_000_000]);
+        assert_eq!(Histogram::<u32>::from_bytes(&bytes, min, max), Err(DecodeError::Bounds), "{min} {max}");
+    }
+}
+
+#[test]
+fn its_memory_is_as_told() {
+    let told = |opened: usize, buckets: usize, counter: usize, rest| {
+        assert_eq!(opened, buckets * counter + rest, "{buckets} buckets");
+    };
+    let rest = size_of::<Hdr<u32>>();
+    told(Histogram::<u32>::OPENED_BYTES, new_hdr::<u32, DIGITS>().distinct_values(), 4, rest);
+    told(Total::OPENED_BYTES, new_hdr::<u64, DIGITS>().distinct_values(), 8, size_of::<Hdr<u64>>());
+    let coarse = new_hdr::<u32, COARSE_DIGITS>().distinct_values();
+    told(Histogram::<u32, COARSE_DIGITS>::OPENED_BYTES, coarse, 4, rest);
 }
 
 #[test]
@@ -104,13 +168,14 @@ fn total(values: &[u64]) -> Total {
 fn durations() -> impl Strategy<Value = Vec<u64>> {
     let around =
         prop_oneof![0u64..100, 20_000u64..50_000_000, 59_000_000_000u64..61_000_000_000, any::<u64>()];
+    let around = prop_oneof![3 => around, 1 => 3_590_000_000_000u64..3_610_000_000_000];
     proptest::collection::vec(around, 0..40)
 }
 
 proptest! {
     #[test]
     fn merged_percentiles_are_within_a_thousandth_of_the_sorted_raw_values(
-        one in proptest::collection::vec(20_000u64..50_000_000_000, 1..300),
+        one in proptest::collection::vec(20_000u64..3_600_000_000_000, 1..300),
         two in proptest::collection::vec(20_000u64..5_000_000, 1..300),
         percent in 0.1f64..100.0,
     ) {
@@ -143,6 +208,13 @@ proptest! {
         let histogram = of(&values);
         let (min, max) = (histogram.min_ns().unwrap_or(0), histogram.max_ns().unwrap_or(0));
         prop_assert_eq!(Histogram::from_bytes(&histogram.to_bytes(), min, max), Ok(histogram));
+    }
+
+    #[test]
+    fn bytes_of_the_old_bound_are_read_as_recorded_now(
+        values in proptest::collection::vec(prop_oneof![0u64..100, 20_000u64..60_000_000_000], 1..40),
+    ) {
+        prop_assert_eq!(from_old(&values), Ok(of(&values)));
     }
 
     #[test]

@@ -94,6 +94,7 @@ fn totals() -> Totals {
         unknown: Some(0),
         unresolved: 0,
         rate: 486.3,
+        rate_s: 10.0,
         error_rate: Some(5.0 / 4868.0),
         latency_ms: percentiles(1.25),
         service_ms: percentiles(0.9375),
@@ -162,6 +163,38 @@ pub(crate) fn over() -> RunPage {
         ..second(WARMUP_S + MEASURED_S)
     };
     page.ticks.push(Tick { ok: 3, failed: 0, cancelled: 12, in_flight: 0, ..drain });
+    page
+}
+
+/// Over: 2.5 s of warm-up and as long measured, so that both begin or end within a second.
+pub(crate) fn cut_short() -> RunPage {
+    let mut page = over();
+    let run = &mut page.run;
+    (run.warmup_s, run.elapsed_s, run.run_s, run.stop_s) = (2.5, 2.45, 4.95, Some(4.95));
+    run.planned_s = Some(2.45);
+    let all = 1225;
+    run.whole = Totals {
+        planned: Some(all),
+        iterations: all,
+        started: all,
+        ok: 1222,
+        failed: 3,
+        cancelled: 0,
+        missed: 0,
+        rate: 1222.0 / 2.45,
+        rate_s: 2.45,
+        ..totals()
+    };
+    let part = |n: u64, of: u64, failed| Tick {
+        warmup: n < 2,
+        planned: Some(of as f64),
+        iterations: of,
+        started: of,
+        ok: of - failed,
+        failed,
+        ..second(n)
+    };
+    page.ticks = vec![part(0, 500, 0), part(1, 500, 0), part(2, 250, 1), part(3, 500, 1), part(4, 475, 1)];
     page
 }
 

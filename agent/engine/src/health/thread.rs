@@ -9,7 +9,7 @@ use super::source::{Counter, Source};
 
 /// Two times of one thread, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ThreadTime {
+pub(crate) struct ThreadTime {
     /// It was running, in user or system mode.
     pub(super) ran_ns: u64,
     /// It could have run and had no processor; 0 where the kernel doesn't say.
@@ -23,6 +23,15 @@ pub(super) struct Thread {
     parse: fn(&str) -> Option<ThreadTime>,
     ran: Counter,
     waited: Counter,
+    /// What it said of itself when it ended.
+    left: Option<ThreadTime>,
+}
+
+impl ThreadTime {
+    /// Those of the calling thread, from its beginning; `None` where the kernel doesn't say.
+    pub(crate) fn of_this_thread() -> Option<Self> {
+        of_schedstat(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+    }
 }
 
 impl Thread {
@@ -34,14 +43,20 @@ impl Thread {
             source = Source::open(&directory.join("stat"));
             parse = of_stat;
         }
-        let mut thread = Self { source, parse, ran: Counter::default(), waited: Counter::default() };
+        let mut thread =
+            Self { source, parse, ran: Counter::default(), waited: Counter::default(), left: None };
         thread.passed();
         thread
     }
 
-    /// Its times since the last call; nothing once it has ended.
+    /// The thread has ended, and had these times then.
+    pub(super) fn left(&mut self, time: Option<ThreadTime>) {
+        self.left = time;
+    }
+
+    /// Its times since the last call.
     pub(super) fn passed(&mut self) -> ThreadTime {
-        let now = self.source.read().and_then(self.parse);
+        let now = self.left.or_else(|| self.source.read().and_then(self.parse));
         ThreadTime {
             ran_ns: self.ran.passed(now.map(|time| time.ran_ns)),
             waited_ns: self.waited.passed(now.map(|time| time.waited_ns)),

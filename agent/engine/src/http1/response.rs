@@ -19,7 +19,7 @@ pub const MAX_FIELDS: u32 = 200;
 pub const MAX_INTERIM: u32 = 100;
 
 /// What is known of an answer that came whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The final status code, 200 to 999.
     pub status: u16,
@@ -207,17 +207,24 @@ impl Parser {
         }
     }
 
+    /// Whether nothing but content follows until the answer ends, so that more than the hint may be read without looking
+    /// at it: what comes behind the answer was asked for by nobody.
+    pub fn is_all_body(&self) -> bool {
+        matches!(self.phase, Phase::Body(Body::Length { .. } | Body::UntilClose))
+    }
+
     /// Counts bytes of content that were taken from the socket unseen, at most
-    /// [`Self::body_remaining_hint`], and gives the outcome if the answer is whole by that.
+    /// [`Self::body_remaining_hint`], and gives the outcome if the answer is whole by that. More of them only where
+    /// [`Self::is_all_body`]: as with [`Self::receive`], the connection is not reusable then.
     pub fn discard(&mut self, count: u64) -> Option<Outcome> {
-        let count = count.min(self.body_remaining_hint());
+        let content = count.min(self.body_remaining_hint());
         let Phase::Body(body) = &mut self.phase else {
             return None;
         };
-        body.discard(count);
-        self.body_bytes = self.body_bytes.saturating_add(count);
+        body.discard(content);
+        self.body_bytes = self.body_bytes.saturating_add(content);
         let is_whole = *body == Body::Length { remaining: 0 };
-        is_whole.then(|| self.complete(true))
+        is_whole.then(|| self.complete(content == count))
     }
 
     #[inline]

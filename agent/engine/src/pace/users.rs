@@ -171,7 +171,14 @@ impl User {
 
     /// What it does next, being free since `free_ns`.
     #[inline]
-    pub(crate) fn next(&mut self, users: &Users, worker: &Worker, slot: usize, now_ns: u64, free_ns: u64) -> Next {
+    pub(crate) fn next(
+        &mut self,
+        users: &Users,
+        worker: &Worker,
+        slot: usize,
+        now_ns: u64,
+        free_ns: u64,
+    ) -> Next {
         match worker.leave(now_ns) {
             Leave::Over => return Next::Over,
             Leave::Later => {

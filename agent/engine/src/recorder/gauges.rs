@@ -28,7 +28,7 @@ impl Gauge {
 pub(crate) struct Gauges {
     /// Users whose time it is.
     pub(crate) users: Gauge,
-    /// Requests that were taken up and are not over, those that wait for a connection included.
+    /// Requests that were begun and are not over. What waits for a connection is not among them.
     pub(crate) in_flight: Gauge,
     /// Open connections.
     pub(crate) connections: Gauge,

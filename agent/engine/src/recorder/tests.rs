@@ -27,7 +27,8 @@ fn windows(reported: &Receiver<ToReporter>) -> Vec<(u32, Option<u32>, Box<Worker
     windows.collect()
 }
 
-fn ended(at_ms: u64, ending: Ending) -> Ended {
+/// An end by an answer with this status, or another one.
+fn ended(at_ms: u64, end: Result<u16, Ending>) -> Ended {
     let at_ns = START_NS + at_ms * MS;
     let (due_ns, taken_ns) = (at_ns - 10 * MS, at_ns - 7 * MS);
     Ended {
@@ -37,21 +38,18 @@ fn ended(at_ms: u64, ending: Ending) -> Ended {
         connecting_ns: None,
         marks: Marks { sending_ns: at_ns - 5 * MS, sent_ns: Some(at_ns - 4 * MS), first_byte_ns: at_ns - MS },
         traffic: Traffic { bytes_sent: 30, bytes_received: 50, resent: 0 },
-        ending,
+        ending: end.err().unwrap_or(Ending::Answered),
+        outcome: Outcome { status: end.unwrap_or(0), body_bytes: 5, head_bytes: 40, reusable: true },
     }
-}
-
-fn answer(status: u16) -> Ending {
-    Ending::Answered(Outcome { status, body_bytes: 5, head_bytes: 40, reusable: true })
 }
 
 #[test]
 fn a_request_is_timed_from_when_it_was_due_and_from_when_it_was_taken_up() {
     for (has_due_times, service_times) in [(true, Some(7 * MS)), (false, None)] {
         let (mut recorder, reported, _to_worker) = recorder(has_due_times);
-        for ending in [answer(200), answer(500), Ending::Failed(ErrorKind::Reset), Ending::Cancelled] {
+        for end in [Ok(200), Ok(500), Err(Ending::Failed(ErrorKind::Reset)), Err(Ending::Cancelled)] {
             recorder.request_started(1, Part::Measured);
-            recorder.request_ended(&ended(20, ending));
+            recorder.request_ended(&ended(20, end));
         }
         recorder.finish();
         let (_, _, mut window) = windows(&reported).pop().unwrap();
@@ -61,14 +59,12 @@ fn a_request_is_timed_from_when_it_was_due_and_from_when_it_was_taken_up() {
         assert_eq!((row.failed_latency.count(), row.cancelled_age.max_ns()), (2, Some(10 * MS)));
         assert_eq!((row.counters.started, row.counters.fault()), (4, None));
         let timing = window.timing(Part::Measured);
-        let phases: Vec<_> =
-            timing.iter().map(|(timed, phase)| (timed, phase.count(), phase.max_ns().unwrap() / MS)).collect();
-        let expected = [
-            (Timed::Wait, 2, 2),
-            (Timed::Send, 2, 1),
-            (Timed::FirstByte, 2, 3),
-            (Timed::Receive, 2, 1),
-        ];
+        let phases: Vec<_> = timing
+            .iter()
+            .map(|(timed, phase)| (timed, phase.count(), phase.max_ns().unwrap() / MS))
+            .collect();
+        let expected =
+            [(Timed::Wait, 2, 2), (Timed::Send, 2, 1), (Timed::FirstByte, 2, 3), (Timed::Receive, 2, 1)];
         assert_eq!(phases, expected);
     }
 }
@@ -89,8 +85,11 @@ fn iterations_are_filed_by_the_second_in_which_they_were_due() {
     let (second, next, window) = &mut windows[1];
     assert_eq!((*second, *next, window.row(Part::Measured, 0).counters.started), (2, None, 1));
     assert_eq!(window.scalars.iterations, Iterations { started: 1, finished: 1, missed: 1 });
-    let earlier: Vec<_> =
-        window.earlier.iter().map(|earlier| (earlier.second, earlier.step, earlier.started, earlier.missed)).collect();
+    let earlier: Vec<_> = window
+        .earlier
+        .iter()
+        .map(|earlier| (earlier.second, earlier.step, earlier.started, earlier.missed))
+        .collect();
     assert_eq!(earlier, [(1, Some(0), 1, 0), (1, None, 0, 1), (1, Some(0), 1, 0), (1, None, 0, 1)]);
     let (second, next, window) = &windows[0];
     assert_eq!((*second, *next, window.scalars.warmup.started), (0, Some(2), 1));
@@ -100,7 +99,7 @@ fn iterations_are_filed_by_the_second_in_which_they_were_due() {
 fn a_cleared_window_is_taken_and_nothing_of_it_stays() {
     let (mut recorder, reported, to_worker) = recorder(true);
     recorder.request_started(1, Part::Measured);
-    recorder.request_ended(&ended(20, answer(200)));
+    recorder.request_ended(&ended(20, Ok(200)));
     recorder.stalled(7 * MS);
     recorder.roll(START_NS + 1000 * MS);
     let (_, _, mut window) = windows(&reported).pop().unwrap();
@@ -111,6 +110,11 @@ fn a_cleared_window_is_taken_and_nothing_of_it_stays() {
     recorder.finish();
     for (_, _, window) in windows(&reported) {
         assert_eq!((window.stall_max_ns, window.latest_ns, window.earlier.len()), (0, 0, 0));
-        assert!(window.parts().iter().all(|(_, results)| results.used_rows().count() == 0 && results.timing.is_empty()));
+        assert!(
+            window
+                .parts()
+                .iter()
+                .all(|(_, results)| results.used_rows().count() == 0 && results.timing.is_empty())
+        );
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct WorkerWindow {
     pub(crate) latest_ns: u64,
     /// The longest time by which the worker's loop came round too late.
     pub(crate) stall_max_ns: u64,
+    /// For how long the worker polled for want of work.
+    pub(crate) polled_ns: u64,
     /// What was taken up or missed now and had been due in an earlier second.
     pub(crate) earlier: Vec<Earlier>,
 }
@@ -85,6 +87,7 @@ impl WorkerWindow {
         self.scalars = Second::default();
         self.latest_ns = 0;
         self.stall_max_ns = 0;
+        self.polled_ns = 0;
         self.earlier.clear();
     }
 
@@ -113,7 +116,7 @@ impl WorkerWindow {
     }
 
     #[inline]
-    fn results(&mut self, part: Part) -> &mut Results {
+    pub(crate) fn results(&mut self, part: Part) -> &mut Results {
         match part {
             Part::Warmup => &mut self.warmup,
             Part::Measured => &mut self.measured,

@@ -5,14 +5,14 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use volley_stats::ErrorKind;
+use volley_stats::{ErrorKind, Part};
 
-use super::Slot;
+use super::{Ahead, Slot};
 use crate::connection::{Connection, Stream};
 use crate::control::NEVER;
 use crate::failure;
-use crate::http1::{Outcome, Prepared};
-use crate::recorder::{Asked, Ended, Ending, Traffic};
+use crate::http1::Prepared;
+use crate::recorder::{Ended, Ending, Traffic};
 use crate::spin::SPIN_NS;
 use crate::worker::Worker;
 
@@ -20,6 +20,7 @@ use crate::worker::Worker;
 const AT_THE_END: u64 = NEVER - 1;
 
 /// Why an attempt at a request gave no answer.
+#[derive(Clone, Copy)]
 enum Miss {
     /// It failed.
     Failed(ErrorKind),
@@ -28,47 +29,73 @@ enum Miss {
 }
 
 impl Slot {
-    /// One request, from now to the last byte of its answer, and its entry in the books.
+    /// The request at hand, from now to the last byte of its answer, and its entry in the books. `has_waited` for a
+    /// connection, if it did.
     #[inline]
-    pub(super) async fn request(&mut self, worker: &Rc<Worker>, asked: Asked, has_waited: bool) -> Ending {
+    pub(super) async fn request(&mut self, worker: &Rc<Worker>, has_waited: bool) -> Ending {
         self.traffic = Traffic::default();
         self.connecting_ns = None;
-        let has_lease = self.has_lease(worker, AT_THE_END).await;
-        let waited_ns = has_waited.then(|| self.now_ns.saturating_sub(asked.taken_ns));
-        let ending = if has_lease { self.in_time(worker, &asked).await } else { Ending::Cancelled };
+        if self.now_ns >= worker.control.lease_until_ns() {
+            self.await_lease(worker, AT_THE_END).await;
+        }
+        let ahead = self.ahead.take();
+        let waited_ns =
+            (has_waited && ahead.is_none()).then(|| self.now_ns.saturating_sub(self.asked.taken_ns));
+        let ending = match self.begin(worker, ahead) {
+            Some(ending) => ending,
+            None => {
+                let result = self.attempts(worker).await;
+                self.judge(worker, result)
+            }
+        };
         worker.deadlines.clear(self.index);
-        if !matches!(ending, Ending::Answered(Outcome { reusable: true, .. })) {
+        let outcome = self.exchange.outcome();
+        if ending != Ending::Answered || !outcome.reusable {
             self.connection = None;
         }
         worker.roll(self.now_ns);
         worker.recorder.borrow_mut().request_ended(&Ended {
-            asked,
+            asked: self.asked,
             at_ns: self.now_ns,
             waited_ns,
             connecting_ns: self.connecting_ns,
             marks: self.exchange.marks(),
             traffic: self.traffic,
             ending,
+            outcome,
         });
         ending
     }
 
-    /// Does the request within its time-out. That counts from here: a wait for a connection before was no fault of the
-    /// target's.
+    /// Begins the time-out of a request; gives its ending where nothing can be sent. A wait for a connection before was no
+    /// fault of the target's and doesn't count.
     #[inline]
-    async fn in_time(&mut self, worker: &Rc<Worker>, asked: &Asked) -> Ending {
+    fn begin(&mut self, worker: &Worker, ahead: Option<Ahead>) -> Option<Ending> {
+        if worker.is_cancelled() {
+            return Some(Ending::Cancelled);
+        }
+        match ahead.map(|ahead| ahead.result) {
+            None => {}
+            Some(Ok(())) => self.connecting_ns = Some(self.now_ns.saturating_sub(self.asked.taken_ns)),
+            Some(Err(kind)) => return Some(Ending::Failed(kind)),
+        }
         self.deadline_ns = self.now_ns.saturating_add(worker.timeout_ns);
         self.on_expiry = Ending::Failed(ErrorKind::TotalTimeout);
         worker.watch(self.index, self.deadline_ns);
-        let result = self.attempts(worker, asked).await;
+        None
+    }
+
+    /// What became of a request, at the time of its last byte.
+    #[inline]
+    fn judge(&mut self, worker: &Worker, result: Result<(), Miss>) -> Ending {
         self.now_ns = match &result {
-            Ok(_) if self.exchange.came_in_one_piece() => self.exchange.marks().first_byte_ns,
+            Ok(()) if self.exchange.came_in_one_piece() => self.exchange.marks().first_byte_ns,
             _ => worker.clock.now_ns(),
         };
         match result {
             // The watch over deadlines is coarse; the verdict isn't.
-            Ok(_) if self.now_ns > self.deadline_ns => Ending::Failed(ErrorKind::TotalTimeout),
-            Ok(outcome) => Ending::Answered(outcome),
+            Ok(()) if self.now_ns > self.deadline_ns => Ending::Failed(ErrorKind::TotalTimeout),
+            Ok(()) => Ending::Answered,
             Err(Miss::Failed(kind)) => Ending::Failed(kind),
             Err(Miss::Expired) if worker.is_cancelled() => Ending::Cancelled,
             Err(Miss::Expired) => self.on_expiry,
@@ -77,8 +104,8 @@ impl Slot {
 
     /// On the connection at hand, then on a fresh one where that was closed under the request.
     #[inline]
-    async fn attempts(&mut self, worker: &Rc<Worker>, asked: &Asked) -> Result<Outcome, Miss> {
-        let request = &worker.requests[asked.step];
+    async fn attempts(&mut self, worker: &Rc<Worker>) -> Result<(), Miss> {
+        let request = &worker.requests[self.asked.step];
         if self.has_quiet_connection(worker) {
             match self.exchange(worker, request).await {
                 Err(Miss::Failed(kind)) if self.exchange.may_be_repeated(kind, request) => {
@@ -89,7 +116,7 @@ impl Slot {
                 result => return result,
             }
         }
-        self.connect(worker, asked).await?;
+        self.connect(worker).await?;
         self.exchange(worker, request).await
     }
 
@@ -103,7 +130,7 @@ impl Slot {
     }
 
     #[inline]
-    async fn exchange(&mut self, worker: &Worker, request: &Prepared) -> Result<Outcome, Miss> {
+    async fn exchange(&mut self, worker: &Worker, request: &Prepared) -> Result<(), Miss> {
         let Some(connection) = &mut self.connection else {
             return Err(Miss::Failed(ErrorKind::ClosedEarly));
         };
@@ -130,23 +157,46 @@ impl Slot {
         result
     }
 
-    /// Opens a connection, and waits for the lease where it ran out meanwhile.
-    async fn connect(&mut self, worker: &Rc<Worker>, asked: &Asked) -> Result<(), Miss> {
+    /// Opens the first connection of a slot, before it takes an arrival: whoever is free sooner may have that.
+    #[cold]
+    pub(super) async fn connect_ahead(&mut self, worker: &Rc<Worker>) -> Option<Ahead> {
         let from_ns = self.now_ns;
-        self.on_expiry = Ending::Failed(ErrorKind::ConnectTimeout);
-        worker.watch(self.index, from_ns.saturating_add(worker.connect_timeout_ns).min(self.deadline_ns));
-        let stream = self.connect_to_any(worker).await?;
-        worker.watch(self.index, self.deadline_ns);
+        self.deadline_ns = from_ns.saturating_add(worker.timeout_ns);
+        let result = match self.open(worker, 0, worker.part_at(from_ns)).await {
+            Ok(()) => Ok(()),
+            Err(Miss::Failed(kind)) => Err(kind),
+            Err(Miss::Expired) => Err(ErrorKind::ConnectTimeout),
+        };
+        worker.deadlines.clear(self.index);
         self.now_ns = worker.clock.now_ns();
+        Some(Ahead { from_ns, result })
+    }
+
+    /// Opens a connection, and waits for the lease where it ran out meanwhile.
+    async fn connect(&mut self, worker: &Rc<Worker>) -> Result<(), Miss> {
+        let from_ns = self.now_ns;
+        self.open(worker, self.asked.step, self.asked.part).await?;
         self.connecting_ns = Some(self.now_ns - from_ns);
-        self.connection = Some(Connection::new(stream, &worker.gauges));
-        worker.roll(self.now_ns);
-        worker.recorder.borrow_mut().connection_opened(asked.step, asked.part);
-        if !self.has_lease(worker, self.deadline_ns).await {
-            self.on_expiry = Ending::Cancelled;
+        self.on_expiry = Ending::Cancelled;
+        self.await_lease(worker, self.deadline_ns).await;
+        if worker.deadlines.is_expired(self.index) {
             return Err(Miss::Expired);
         }
         self.on_expiry = Ending::Failed(ErrorKind::TotalTimeout);
+        Ok(())
+    }
+
+    /// Opens a connection, within the time that there is for that.
+    async fn open(&mut self, worker: &Rc<Worker>, step: usize, part: Part) -> Result<(), Miss> {
+        self.on_expiry = Ending::Failed(ErrorKind::ConnectTimeout);
+        let connect_by_ns = self.now_ns.saturating_add(worker.connect_timeout_ns);
+        worker.watch(self.index, connect_by_ns.min(self.deadline_ns));
+        let stream = self.connect_to_any(worker).await?;
+        worker.watch(self.index, self.deadline_ns);
+        self.now_ns = worker.clock.now_ns();
+        self.connection = Some(Connection::new(stream, &worker.gauges));
+        worker.roll(self.now_ns);
+        worker.recorder.borrow_mut().connection_opened(step, part);
         Ok(())
     }
 
@@ -174,25 +224,25 @@ impl Slot {
         .await
     }
 
-    /// Waits until there is a lease; false when `until_ns` or the end of the run comes first.
-    #[inline]
-    async fn has_lease(&mut self, worker: &Worker, until_ns: u64) -> bool {
-        while self.now_ns >= worker.control.lease_until_ns() {
+    /// Waits until there is a lease, or `until_ns` or the end of the run comes first.
+    async fn await_lease(&mut self, worker: &Worker, until_ns: u64) {
+        while self.now_ns >= worker.control.lease_until_ns() && !worker.is_cancelled() {
             worker.watch(self.index, until_ns);
             worker.park(self.index);
             self.woken(worker).await;
-            if worker.is_cancelled() || worker.deadlines.is_expired(self.index) {
-                return false;
+            if worker.deadlines.is_expired(self.index) {
+                return;
             }
         }
-        true
     }
 }
 
 /// Has the slot polled again after one look at the sockets, unless it has waited for long.
 fn spin(cx: &mut Context<'_>, worker: &Worker, sent_ns: Option<u64>) {
-    let is_short = |sent_ns: u64| worker.clock.now_ns().saturating_sub(sent_ns) < SPIN_NS;
-    if sent_ns.is_some_and(is_short) {
+    let Some(sent_ns) = sent_ns else { return };
+    let now_ns = worker.clock.now_ns();
+    if now_ns.saturating_sub(sent_ns) < SPIN_NS {
+        worker.spinning.polls(now_ns);
         // tokio keeps the waker until it has looked at the sockets, without waiting for them.
         let _ = pin!(tokio::task::yield_now()).poll(cx);
     }

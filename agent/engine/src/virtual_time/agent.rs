@@ -72,10 +72,11 @@ impl Agent {
 
     /// Agent `index` of `agents`, which have its whole share between them.
     pub(crate) fn of(self, index: u32, agents: u32) -> Self {
-        let share = match Work::new(&self.plan, &self.share, 1).expect("a share of the plan").dealt(index, agents) {
-            Work::Closed { share, .. } => Share::Users(share),
-            Work::Open { share, .. } => Share::Arrivals(share),
-        };
+        let share =
+            match Work::new(&self.plan, &self.share, 1).expect("a share of the plan").dealt(index, agents) {
+                Work::Closed { share, .. } => Share::Users(share),
+                Work::Open { share, .. } => Share::Arrivals(share),
+            };
         Self { share, ..self }
     }
 
@@ -153,9 +154,7 @@ impl Agent {
 /// A share that is all of a plan's load.
 fn whole(plan: &Plan) -> Share {
     match &plan.load.model {
-        Model::Closed(load) => {
-            Share::Users(UserShare { users: load.users.most(), first_user: 0, every: 1 })
-        }
+        Model::Closed(load) => Share::Users(UserShare { users: load.users.most(), first_user: 0, every: 1 }),
         Model::Open(model::OpenLoad { max_in_flight, .. }) => Share::Arrivals(ArrivalShare {
             stripes: Stripes::default().all(),
             max_in_flight: *max_in_flight,
@@ -167,7 +166,8 @@ fn whole(plan: &Plan) -> Share {
 impl Ran {
     /// What several agents did together.
     pub(crate) fn together(agents: impl IntoIterator<Item = Agent>) -> Self {
-        let mut sum = Self { window: Window { watermark_s: u32::MAX, ..Window::default() }, ..Self::default() };
+        let mut sum =
+            Self { window: Window { watermark_s: u32::MAX, ..Window::default() }, ..Self::default() };
         for agent in agents {
             let ran = agent.run();
             sum.window.merge(&ran.window);

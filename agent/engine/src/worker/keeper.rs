@@ -7,11 +7,13 @@ use std::io;
 use std::rc::Rc;
 
 use volley_plan::shape::Arrival;
+use volley_stats::Part;
 
 use super::Worker;
 use crate::control::NEVER;
 use crate::exchange::Marks;
-use crate::pace::{Arrivals, Pace, Whom};
+use crate::http1::Outcome;
+use crate::pace::{Arrivals, Pace};
 use crate::recorder::{Asked, Ended, Ending, Traffic};
 use crate::slot::Slot;
 use crate::timer::Timer;
@@ -27,8 +29,9 @@ impl Worker {
         let mut heartbeat_ns = 0;
         loop {
             let now_ns = self.clock.now_ns();
-            self.note_stall(now_ns);
             self.look(now_ns);
+            // In the second in which it ended, where what it made late is filed too.
+            self.note_stall(now_ns);
             if rang {
                 self.wake_parked();
             }
@@ -49,6 +52,7 @@ impl Worker {
         let until_ns = self.look_at_ns().min(heartbeat_ns).min(due_ns);
         self.rests_until_ns.set(until_ns);
         if until_ns == due_ns && self.spinning.before_due(due_ns.saturating_sub(now_ns)) {
+            self.spinning.polls(now_ns);
             // Lets the other tasks run and looks at the sockets, without waiting for them.
             return Ok(tokio::select! {
                 biased;
@@ -77,6 +81,7 @@ impl Worker {
         if now_ns >= self.control.stop_at_ns() && !self.has_stopped.replace(true) {
             self.stop();
         }
+        self.make_slots(now_ns);
         self.roll(now_ns);
         if now_ns >= self.control.cancel_at_ns() && !self.is_cancelled.replace(true) {
             self.cancel(now_ns);
@@ -118,21 +123,30 @@ impl Worker {
         }
         let due_ns = self.clock_ns(arrival.due_ns);
         let turn = Turn { n: arrival.n, due_ns, part: self.part_at(due_ns), queued_ns: None };
-        self.enter(&turn);
-        match arrivals.admit(turn, now_ns) {
-            Whom::Idle(slot) => self.deadlines.wake(slot),
-            Whom::New(slot) => {
-                // It lives as long as the worker's runtime.
-                drop(tokio::task::spawn_local(Slot::for_arrivals(self, slot).run()));
-            }
-            Whom::Nobody => {}
+        // One that waits for a connection is entered once it has one.
+        if let Some(slot) = arrivals.admit(turn, now_ns) {
+            self.enter(&turn);
+            self.deadlines.wake(slot);
+        }
+    }
+
+    /// Makes slots for turns that wait.
+    fn make_slots(self: &Rc<Self>, now_ns: u64) {
+        let Pace::Open(arrivals) = &self.pace else { return };
+        while let Some(slot) = arrivals.new_slot(now_ns) {
+            // It lives as long as the worker's runtime.
+            drop(tokio::task::spawn_local(Slot::for_arrivals(self, slot).run()));
         }
     }
 
     fn miss(&self, arrival: Arrival) {
         let due_ns = self.clock_ns(arrival.due_ns);
+        self.miss_due(due_ns, self.part_at(due_ns));
+    }
+
+    fn miss_due(&self, due_ns: u64, part: Part) {
         self.open_second(due_ns);
-        self.recorder.borrow_mut().iteration_missed(due_ns, self.part_at(due_ns));
+        self.recorder.borrow_mut().iteration_missed(due_ns, part);
     }
 
     /// No iteration starts any more. Arrivals that were due before and not taken up are missed.
@@ -148,20 +162,24 @@ impl Worker {
         self.wake_sleepers();
     }
 
-    /// Cuts off what is in flight.
+    /// Cuts off what is in flight. What waited for a connection and never got one was sent by nobody: it is missed.
     fn cancel(&self, now_ns: u64) {
         self.deadlines.expire_all();
         self.wake_parked();
+        self.wake_sleepers();
         let Pace::Open(arrivals) = &self.pace else { return };
         while let Some(turn) = arrivals.take_back() {
-            self.cancel_waiting(&turn, now_ns);
+            match turn.queued_ns {
+                Some(_) => self.miss_due(turn.due_ns, turn.part),
+                None => self.cancel_waiting(&turn, now_ns),
+            }
         }
     }
 
-    /// Enters in the books that a turn's first request was cut off while it waited for a connection.
+    /// Enters in the books that a turn's first request was cut off before its slot, which was woken, came to it.
     fn cancel_waiting(&self, turn: &Turn, now_ns: u64) {
         let mut recorder = self.recorder.borrow_mut();
-        let taken_ns = turn.queued_ns.unwrap_or(now_ns);
+        let taken_ns = now_ns;
         recorder.lagged(turn.part, taken_ns.saturating_sub(turn.due_ns));
         let Some(step) = self.script.first_request(turn.n) else { return };
         recorder.request_ended(&Ended {
@@ -172,6 +190,7 @@ impl Worker {
             marks: Marks::default(),
             traffic: Traffic::default(),
             ending: Ending::Cancelled,
+            outcome: Outcome::default(),
         });
     }
 
@@ -193,12 +212,17 @@ impl Worker {
     fn look_at_ns(&self) -> u64 {
         let control = &self.control;
         let unless = |is_done: bool, at_ns: u64| if is_done { NEVER } else { at_ns };
+        let slot_ns = match &self.pace {
+            Pace::Open(arrivals) => arrivals.slot_at_ns(),
+            Pace::Closed(_) => NEVER,
+        };
         [
             unless(self.has_begun(), control.start_ns()),
             unless(self.has_stopped.get(), control.stop_at_ns()),
             unless(self.is_cancelled.get(), control.cancel_at_ns()),
             self.second_end_ns.get(),
             self.alarms.next_ns(),
+            slot_ns,
         ]
         .into_iter()
         .fold(self.deadlines.scan_at_ns(), u64::min)

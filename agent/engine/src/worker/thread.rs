@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use super::{Lines, Worker, WorkerPlan};
 use crate::Clock;
 use crate::connection::Target;
+use crate::health::ThreadTime;
 use crate::pace::{Pace, User, Work};
 use crate::reporter::ToReporter;
 use crate::slot::Slot;
@@ -24,7 +25,8 @@ struct Farewell {
 
 impl Drop for Farewell {
     fn drop(&mut self) {
-        let _ = self.to_reporter.send(ToReporter::Done { worker: self.worker });
+        let (worker, thread, time) = (self.worker, gettid(), ThreadTime::of_this_thread());
+        let _ = self.to_reporter.send(ToReporter::Done { worker, thread, time });
     }
 }
 
@@ -80,6 +82,8 @@ impl Worker {
         if let Err(error) = runtime.block_on(worker.keep(timer)) {
             tracing::error!(worker = worker.index, %error, "a worker's timer failed, its slots are gone");
         }
-        worker.recorder.borrow_mut().finish();
+        let mut recorder = worker.recorder.borrow_mut();
+        recorder.polled(worker.spinning.take_polled_ns());
+        recorder.finish();
     }
 }

@@ -209,3 +209,67 @@ async fn case_43_an_early_answer_with_a_reset_is_the_answer_or_a_reset() {
         assert!(matches!(kind, ErrorKind::Status | ErrorKind::Reset | ErrorKind::Write), "{kind:?}");
     }
 }
+
+/// Answers of this size in pieces of that; `more` comes with the last one, and nobody asked for it.
+async fn large(chunked: bool, bytes: usize, piece: usize, more: &'static str) -> (Report, Target) {
+    let head =
+        if chunked { "Transfer-Encoding: chunked".to_owned() } else { format!("Content-Length: {bytes}") };
+    answered("", move |peer| {
+        while peer.request().is_some() {
+            let mut said = peer.say(&format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n"));
+            for start in (0..bytes).step_by(piece) {
+                let body = "y".repeat(piece.min(bytes - start));
+                let body = if chunked { format!("{:x}\r\n{body}\r\n", body.len()) } else { body };
+                let end = match start + piece < bytes {
+                    true => "",
+                    false if chunked => "0\r\n\r\n",
+                    false => more,
+                };
+                said = said.and_then(|()| peer.say(&(body + end)));
+            }
+            if said.is_none() {
+                return;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn large_bodies_that_nobody_looks_at_are_counted_to_the_byte() {
+    for (chunked, piece) in [(false, 50_000), (false, 900_000), (true, 200_000), (true, 1_500_000)] {
+        let (report, target) = large(chunked, 3_000_000, piece, "").await;
+        let counters = report.counters();
+        assert_eq!((counters.ok, counters.body_bytes, target.seen().connections()), (20, 60_000_000, 4));
+        let framing = 20 * if chunked { 50 } else { 40 };
+        assert!(counters.bytes_received - 60_000_000 >= framing, "{}", counters.bytes_received);
+    }
+}
+
+#[tokio::test]
+async fn bytes_behind_a_large_body_end_the_connection() {
+    let (report, target) = large(false, 1_000_000, 1_000_000, "more").await;
+    assert_eq!((report.counters().ok, report.counters().body_bytes), (20, 20_000_000));
+    assert_eq!(target.seen().connections(), 20);
+}
+
+#[tokio::test]
+async fn case_04_a_large_body_cut_short_is_truncated() {
+    check(ErrorKind::Truncated, |peer| {
+        if peer.request().is_some() {
+            peer.say(&format!("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{}", "y".repeat(700_000)));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn case_04_a_large_body_that_ends_by_close_is_whole() {
+    let (report, _target) = answered("", |peer| {
+        if peer.request().is_some() {
+            peer.say(&format!("HTTP/1.0 200 OK\r\n\r\n{}", "y".repeat(700_000)));
+        }
+    })
+    .await;
+    assert_eq!((report.counters().ok, report.counters().body_bytes), (20, 14_000_000));
+}

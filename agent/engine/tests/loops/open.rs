@@ -98,7 +98,8 @@ async fn case_31_the_warm_up_is_apart() {
 #[tokio::test]
 async fn what_would_be_too_much_in_flight_is_missed() {
     let target = Target::silent();
-    let report = run(plan(target.address, "rate: 100/s, duration: 1s, max_in_flight: 10, drain: 0s"), 2).await;
+    let report =
+        run(plan(target.address, "rate: 100/s, duration: 1s, max_in_flight: 10, drain: 0s"), 2).await;
     assert_eq!((target.seen().requests(), report.counters().cancelled), (10, 10));
     assert_eq!((report.iterations.started, report.iterations.missed), (10, 90));
 }

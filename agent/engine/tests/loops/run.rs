@@ -121,7 +121,8 @@ impl Report {
         let examined = |window: &Window| window.health.keys().copied().collect::<Vec<_>>();
         let mut last = None;
         for window in &self.windows {
-            let completed = seconds(window).into_iter().filter(|&second| last < Some(second)).collect::<Vec<_>>();
+            let completed =
+                seconds(window).into_iter().filter(|&second| last < Some(second)).collect::<Vec<_>>();
             last = completed.last().copied().or(last);
             assert_eq!(examined(window), completed);
             let spans = || window.health.values().map(|health| health.span_ns);

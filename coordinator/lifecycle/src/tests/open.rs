@@ -129,7 +129,11 @@ fn a_stop_plans_what_was_due_before_it_and_what_was_done_until_it_was_heard_of()
     report(&mut run, 4 * S, A, 200, 0, true);
     // B hears of it 200 ms later.
     report(&mut run, 5 * S, B, 207, 3, true);
-    assert_eq!(iterations(&run), (Some(410), 407, 3, 0));
+    assert_eq!(
+        iterations(&run),
+        (Some(407), 407, 0, 0),
+        "what it turned away after the stop was not planned"
+    );
     assert_eq!(verdict(&run), (Verdict::None, ""));
 
     report(&mut lost, 4 * S, A, 200, 0, true);
@@ -151,6 +155,26 @@ fn a_stop_plans_what_was_due_before_it_and_what_was_done_until_it_was_heard_of()
     report(&mut short_of, 5 * S, A, 200, 0, true);
     report(&mut short_of, 5 * S, B, 199, 0, true);
     assert!(verdict(&short_of).1.contains("does not add up: 400 planned"), "{:?}", short_of.outcome());
+}
+
+#[test]
+fn what_is_missed_after_a_stop_that_was_not_heard_of_does_not_count() {
+    let mut run = started(LOAD, &[A, B]);
+    alive(&mut run, &[A, B], 0, 4 * S);
+    report(&mut run, 4 * S, A, 190, 5, false);
+    run.handle(4 * S, Event::StopAsked);
+    report(&mut run, 4 * S, B, 200, 0, true);
+    let mut never = run.clone();
+    // It turns the rest of its arrivals away at the end of the plan's time.
+    report(&mut never, 10 * S, A, 5, 300, true);
+    assert_eq!(iterations(&never), (Some(400), 395, 5, 0));
+    assert_eq!(verdict(&never).0, Verdict::Invalid);
+
+    // What counts as missed goes on counting, however much it starts until it hears of the stop.
+    report(&mut run, 5 * S, A, 3, 2, false);
+    assert_eq!(iterations(&run), (Some(400), 393, 7, 0));
+    report(&mut run, 6 * S, A, 20, 60, true);
+    assert_eq!(iterations(&run), (Some(420), 413, 7, 0));
 }
 
 #[test]

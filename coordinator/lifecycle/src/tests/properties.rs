@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (1u64..4000).prop_map(|ms| Step::Wait { ms }),
         1 => agent().prop_map(|agent| Step::Join { agent }),
-        12 => (agent(), 0u64..3).prop_map(|(agent, behind)| Step::Ping { agent, behind }),
+        12 => (agent(), 0u64..6).prop_map(|(agent, behind)| Step::Ping { agent, behind }),
         6 => agent().prop_map(|agent| Step::Ready { agent }),
         1 => (0u64..40).prop_map(|agent| Step::Refuse { agent }),
         6 => (agent(), 0u64..60, any::<bool>()).prop_map(|(agent, iterations, stale)| Step::Want { agent, iterations, stale }),
@@ -170,8 +170,9 @@ impl Checked {
             Step::Wait { ms } => self.wait(self.now_ns + ms * MS),
             Step::Join { agent } => self.handle(Event::Joined(facts(Incarnation(agent)))),
             Step::Ping { agent, behind } => {
-                let acknowledged = 6u64.saturating_sub(behind);
-                self.handle(Event::Pinged { agent: Incarnation(agent), acknowledged });
+                let (agent, acknowledged) = (Incarnation(agent), 6u64.saturating_sub(behind));
+                self.agents.hear(&self.run, agent, acknowledged, self.now_ns);
+                self.handle(Event::Pinged { agent, acknowledged });
             }
             Step::Ready { agent } => self.handle(Event::Ready { agent: Incarnation(agent) }),
             Step::Refuse { agent } => {

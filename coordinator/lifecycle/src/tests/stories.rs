@@ -3,10 +3,10 @@
 use volley_plan::Verdict;
 
 use super::{
-    A, B, MS, S, alive, iterations, new_run, pass, ping, share_of, short, started, verdict, window,
+    A, B, MS, S, alive, iterations, new_run, pass, ping, settings, share_of, short, started, verdict, window,
     window_facts,
 };
-use crate::{AgentState, Event, Gap, StopReason};
+use crate::{Action, AgentState, Event, Gap, StopReason};
 
 #[test]
 fn case_01_a_count_is_granted_exactly() {
@@ -261,4 +261,36 @@ fn the_plans_drain_is_waited_for() {
     assert_eq!(run.deadline_ns(), Some(13 * S), "silence comes first");
     alive(&mut run, &[A], 10 * S, 26 * S);
     assert_eq!(run.deadline_ns(), Some(27 * S), "the drain, and ten seconds for reports that are owed");
+}
+
+#[test]
+fn a_second_stop_cuts_off_what_is_in_flight() {
+    let mut run = started("users: 2\nduration: 10s\ndrain: 60s", &[A, B]);
+    run.handle(S, Event::StopAsked);
+    let patience_ns = settings().owed_ns;
+    assert_eq!(run.deadline_ns().map(|_| run.state().name()), Some("draining"));
+    alive(&mut run, &[A, B], S, 5 * S);
+    run.handle(5 * S, window(A, 1, 5, true));
+    let actions = run.handle(5 * S, Event::StopAsked);
+    assert_eq!(short(&actions), ["note", "send b stop 1000+0"], "A has delivered");
+    let Some(Action::Note(note)) = actions.first() else { panic!("{actions:?}") };
+    assert_eq!(note.text, "stop asked for again: what is in flight is cut off");
+    assert_eq!(short(&run.handle(5 * S, Event::StopAsked)), Vec::<String>::new(), "once is enough");
+    alive(&mut run, &[B], 5 * S, 5 * S + patience_ns);
+    assert_eq!(run.state().name(), "finished");
+    assert!(share_of(&run, B).was_lost(), "it did not deliver in time");
+}
+
+#[test]
+fn a_stop_in_the_drain_at_the_planned_end_cuts_off_too() {
+    let mut run = started("users: 1\nduration: 2s\ndrain: 60s", &[A]);
+    alive(&mut run, &[A], 0, 3 * S);
+    assert_eq!(run.state().name(), "draining");
+    let actions = run.handle(3 * S, Event::StopAsked);
+    assert_eq!(short(&actions), ["note", "send a stop 2000+0"]);
+    let Some(Action::Note(note)) = actions.first() else { panic!("{actions:?}") };
+    assert_eq!(note.text, "stop asked for: what is in flight is cut off");
+    run.handle(4 * S, window(A, 1, 5, true));
+    let outcome = run.outcome().expect("finished");
+    assert_eq!((&outcome.reason, outcome.verdict), (&StopReason::DurationOver, Verdict::None));
 }

@@ -161,7 +161,7 @@ fn draining_takes_what_is_owed() {
         &["keep a 1", "ack a 1", "send a release", "free a"],
         "draining",
     );
-    check(draining(), stop(), &[], "draining");
+    check(draining(), stop(), &["note", "send a stop 1000+0", "send b stop 1000+0"], "draining");
     check(draining(), wants(0), &[], "draining");
     check(draining(), broken_store(), &["note"], "draining");
     let mut run = draining();

@@ -13,7 +13,7 @@ fn health(seconds: usize, late: usize) -> HealthSum {
     let good = Health { span_ns: S, latency_p99_ns: MS, ..Health::default() };
     let bad = Health { lag_p99_ns: 50 * MS, lag_max_ns: 60 * MS, throttled_ns: 40 * MS, ..good };
     let mut sum = HealthSum::default();
-    (0..seconds).for_each(|second| sum.add(if second + late < seconds { &good } else { &bad }));
+    (0..seconds).for_each(|second| sum.add(if second + late < seconds { &good } else { &bad }, true, 1));
     sum
 }
 
@@ -131,6 +131,31 @@ fn the_plan_says_what_is_tolerated() {
         run.handle(10 * S, Event::Window { agent: A, facts: window_facts(1, 950, 50, true) });
         assert_eq!(verdict(&run).0, expected, "{tolerate}");
     }
+}
+
+#[test]
+fn what_an_agent_misses_that_is_there_and_on_time_has_a_reason() {
+    let load = "rate: 30/s\nduration: 10s\nmax_in_flight: 20";
+    let said = |load: &str, facts: WindowFacts| {
+        let mut run = started(load, &[A]);
+        pass(&mut run, 2 * S);
+        run.handle(10 * S, Event::Pinged { agent: A, acknowledged: 9 });
+        pass(&mut run, 10 * S);
+        run.handle(10 * S, Event::Window { agent: A, facts });
+        verdict(&run).1.to_owned()
+    };
+    let (missed, why) =
+        ("180 missed of 300 planned iterations, more than 1%", "more were waiting for the target");
+    let facts = window_facts(1, 120, 180, true);
+    assert_eq!(said(load, facts), format!("{missed}: {why} than `max_in_flight` (20) permits"));
+    assert_eq!(
+        said(&format!("{load}\nconnections: 5"), facts),
+        format!("{missed}: {why} than `max_in_flight` (20) permits and `connections` (5) carry")
+    );
+    let late = said(load, WindowFacts { health: health(5, 5), ..facts });
+    assert!(late.starts_with(&format!("{missed}; agent agent-a was late")), "{late}");
+    let failed = said(load, WindowFacts { ok: 0, failed: 120, ..facts });
+    assert!(failed.ends_with("permits; nothing succeeded"), "{failed}");
 }
 
 #[test]

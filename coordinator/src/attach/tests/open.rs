@@ -31,7 +31,7 @@ async fn case_19_and_31_what_is_due_is_told_apart_by_warm_up_and_measured_part()
     assert_eq!((warming_up.planned_requests, warming_up.whole.started), (Some(300), 0));
     sleep(Duration::from_millis(5_000)).await;
     let running = coordinator.document(&run).await.unwrap().progress;
-    assert_eq!(running.sentence, "Running: 2.5 s of 10 s, 60 of 300 requests sent, 30.0 requests/s.");
+    assert_eq!(running.sentence, "Running: 2.5 s of 10 s, 60 of 300 requests started, 30.0 requests/s.");
 
     let RunDocument { progress, .. } = outcome(&coordinator, &run).await;
     let sentence =
@@ -92,7 +92,11 @@ async fn what_was_missed_is_said() {
             "rate: 100/s\nduration: 1s\ntolerate: 10%\nscenarios: { a: { steps: [{ get: / }, { think: 1s }] } }",
             "Finished: 95 of 100 planned iterations were started, 5 missed; p99 was 3.00 ms from when they were due.",
         ),
-        ("rate: 100/s\nduration: 1s", "Invalid: 5 missed of 100 planned iterations, more than 1%."),
+        (
+            "rate: 100/s\nduration: 1s\nmax_in_flight: 50\nconnections: 20",
+            "Invalid: 5 missed of 100 planned iterations, more than 1%: more were waiting for the target than \
+             `max_in_flight` (50) permits and `connections` (20) carry.",
+        ),
     ] {
         let coordinator = coordinator();
         let mut a = FakeAgent::join(&coordinator, 1, "a").await;

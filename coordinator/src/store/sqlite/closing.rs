@@ -1,7 +1,7 @@
 //! Closes the runs that were going on when the last process ended: what had been stored of them is told, and that it is
 //! not all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -68,7 +68,9 @@ fn told(
     let warmup_ns = plan.as_ref().map_or(0, |plan| plan.load.warmup_ns());
     let measured_from_s = u32::try_from(warmup_ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX);
     let mut agents = agents(db, key)?;
-    add_health(db, key, measured_from_s, &mut agents)?;
+    // Without a plan nothing is said that only some plans bear out.
+    let has_due_times = plan.as_ref().is_none_or(|plan| plan.load.has_due_times());
+    add_health(db, key, measured_from_s, has_due_times, &mut agents)?;
     let seed = add_shares(db, key, &mut agents)?;
     let seen = seen(db, key, measured_from_s)?;
     let Some(open) = runs.known(run) else { return Ok(document) };
@@ -116,11 +118,34 @@ fn agents(db: &Connection, run: i64) -> rusqlite::Result<Agents> {
 }
 
 /// Sums up how the agents were in the measured part.
-fn add_health(db: &Connection, run: i64, from_s: u32, agents: &mut Agents) -> Result<(), ReadError> {
-    for ((_, agent), health) in read::health(db, run, from_s, usize::MAX)?.reports {
-        agents.entry(agent).or_default().health.add(&health);
+fn add_health(
+    db: &Connection,
+    run: i64,
+    from_s: u32,
+    has_due_times: bool,
+    agents: &mut Agents,
+) -> Result<(), ReadError> {
+    let begun = seconds_begun_in(db, run, from_s)?;
+    for (key, health) in read::health(db, run, from_s, usize::MAX)?.reports {
+        let iterations = u64::from(begun.contains(&key));
+        agents.entry(key.1).or_default().health.add(&health, has_due_times, iterations);
     }
     Ok(())
+}
+
+/// The seconds in which an agent took up or missed iterations of either part.
+fn seconds_begun_in(
+    db: &Connection,
+    run: i64,
+    from_s: u32,
+) -> rusqlite::Result<BTreeSet<(u32, Incarnation)>> {
+    let text = "SELECT second, incarnation FROM agent_seconds WHERE run = ? AND second >= ?
+                AND (started <> 0 OR missed <> 0 OR warmup_started <> 0 OR warmup_missed <> 0)";
+    let mut statement = db.prepare(text)?;
+    let seconds = statement.query_map([run, from_s.into()], |row| {
+        Ok((row.get(0)?, Incarnation(row.get::<_, i64>(1)?.cast_unsigned())))
+    })?;
+    seconds.collect()
 }
 
 /// What the orders say of the agents' users, and of the run's seed.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
-use volley_stats::{Row, RowKey};
+use volley_stats::{Parts, RowKey};
 
 use super::Retention;
 use super::minutes::MinuteKey;
@@ -42,7 +42,7 @@ pub(super) struct Minute {
     /// The rows that are written.
     pub(super) done: Vec<RowKey>,
     /// What is merged of it so far.
-    pub(super) all: Row,
+    pub(super) all: Parts,
 }
 
 /// Something that takes longer than a slice.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, params};
-use volley_stats::{Part, Row, Second, StepId};
+use volley_stats::{Part, Parts, Row, Second, StepId};
 
 use super::codec;
 use super::merge::SpanHead;
@@ -79,13 +79,13 @@ pub(super) fn missing(db: &Connection, run: i64, from_s: u32, to_s: u32) -> rusq
 
 /// A minute that is not stored as such, from its seconds.
 pub(super) fn put_together(db: &Connection, run: i64, minute_s: u32) -> Result<Span, ReadError> {
-    let mut all = Row::<u32>::default();
+    let mut all = Parts::default();
     for key in keys(db, run, minute_s)? {
-        all.merge(&merged(db, run, minute_s, key)?);
+        all.merge(key.1, &merged(db, run, minute_s, key)?);
     }
     let (scalars, strain) =
         head(db, run, minute_s)?.map(|head| (head.scalars, head.strain)).unwrap_or_default();
-    Ok(Span { from_s: minute_s, to_s: minute_s + 60, scalars, row: all.seal(), strain })
+    Ok(Span { from_s: minute_s, to_s: minute_s + 60, scalars, row: all.told().seal(), strain })
 }
 
 /// Takes a minute away, since one of its seconds has changed.

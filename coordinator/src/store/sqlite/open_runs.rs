@@ -67,8 +67,7 @@ impl Unmerged {
             self.health.entry((*second, agent)).or_default().merge(health);
             self.strains.entry(*second).or_default().merge(Strain::of(health));
         }
-        // Iterations and requests are those of the measured part however long the warm-up is.
-        let facts = WindowFacts::of(0, window, false, 0);
+        let facts = WindowFacts::counted(window);
         let sum = self.agents.entry(agent).or_default();
         for (sum, more) in [
             (&mut sum.iterations, facts.iterations.started),

@@ -1,7 +1,7 @@
 //! Puts a run's minutes together, a step at a time.
 
 use rusqlite::{Connection, OptionalExtension as _};
-use volley_stats::{Row, RowKey};
+use volley_stats::{Parts, RowKey};
 
 use super::codec;
 use super::housekeeping::{Minute, Rolling};
@@ -21,12 +21,13 @@ pub(super) fn step(db: &Connection, run: i64, rolling: &mut Rolling) -> Result<b
         let (step, part) = key;
         let row_key = RowKey { from_s: minute.from_s, to_s: minute.from_s + 60, step, part };
         write_row(db, run, Grain::Minute, row_key, &codec::encode_row(&merged.seal()))?;
-        minute.all.merge(&merged);
+        minute.all.merge(part, &merged);
         minute.done.push(row_key);
         return Ok(false);
     }
     if let Some(head) = minutes::head(db, run, minute.from_s)? {
-        let body = (!is_told_by_rows(minute.done.iter())).then(|| codec::encode_row(&minute.all.seal()));
+        let body = (!is_told_by_rows(minute.done.iter()))
+            .then(|| codec::encode_row(&std::mem::take(&mut minute.all).told().seal()));
         write_span(db, run, &head, body.as_deref())?;
     }
     rolling.at_hand = None;
@@ -77,5 +78,5 @@ fn take_up(db: &Connection, run: i64, from_s: u32) -> Result<Option<Minute>, Rea
         return Ok(None);
     }
     let keys = minutes::keys(db, run, from_s)?.into();
-    Ok(Some(Minute { from_s, keys, done: Vec::new(), all: Row::default() }))
+    Ok(Some(Minute { from_s, keys, done: Vec::new(), all: Parts::default() }))
 }

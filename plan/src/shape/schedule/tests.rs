@@ -130,14 +130,15 @@ fn no_stripes_have_no_arrivals_and_an_ended_cursor_stays_so() {
 
 #[test]
 fn more_poisson_arrivals_than_can_be_skipped_are_refused() {
-    let stage = |rate, days: u64| Stage::hold(rate, Duration::from_secs(days * 86_400));
-    let check = |arrivals, days: u64| {
-        let shape =
-            Shape::new(Duration::ZERO, &[stage(crate::shape::MAX_RATE, days)]).expect("a valid stage");
+    let check = |arrivals, seconds: u64| {
+        let rate = Rate::per_second(1_000_000).expect("a rate in bounds");
+        let stage = Stage::hold(rate, Duration::from_secs(seconds));
+        let shape = Shape::new(Duration::ZERO, &[stage]).expect("a valid stage");
         Schedule::new(shape, arrivals, 0).map(|_| ())
     };
-    assert_eq!(check(Arrivals::Uniform, 30), Ok(()));
-    assert_eq!(check(Arrivals::Poisson, 1), Err(ShapeError::TooManyPoisson));
+    assert_eq!(check(Arrivals::Uniform, 30 * 86_400), Ok(()));
+    assert_eq!(check(Arrivals::Poisson, 1_000), Ok(()));
+    assert_eq!(check(Arrivals::Poisson, 1_001), Err(ShapeError::TooManyPoisson));
 }
 
 proptest! {

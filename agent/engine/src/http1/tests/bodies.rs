@@ -193,15 +193,22 @@ fn content_may_be_discarded_unseen() {
     assert_eq!(parser.discard(2), None);
     assert_eq!(parser.receive(b"l"), Ok(None));
     assert_eq!(parser.body_remaining_hint(), 2);
-    let outcome = parser.discard(9).expect("no more than the rest counts");
+    assert!(parser.is_all_body());
+    let outcome = parser.discard(2).expect("the rest");
     assert_eq!((outcome.body_bytes, outcome.reusable), (5, true));
+
+    parser.reset(GET);
+    assert!(!parser.is_all_body());
+    assert_eq!(parser.receive(OK.as_bytes()), Ok(None));
+    let outcome = parser.discard(9).expect("more than there should be");
+    assert_eq!((outcome.body_bytes, outcome.reusable), (5, false));
 }
 
 #[test]
 fn content_of_chunks_and_up_to_a_close_may_be_discarded_too() {
     let mut parser = Parser::new(GET);
     assert_eq!(parser.receive([CHUNKED, "5\r\nh"].concat().as_bytes()), Ok(None));
-    assert_eq!(parser.body_remaining_hint(), 4);
+    assert_eq!((parser.body_remaining_hint(), parser.is_all_body()), (4, false));
     assert_eq!(parser.discard(4), None);
     assert_eq!(parser.body_remaining_hint(), 0);
     assert_eq!(parser.discard(4), None);

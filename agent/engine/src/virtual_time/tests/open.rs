@@ -117,7 +117,9 @@ fn poisson_arrivals_are_the_same_whoever_sends_them() {
     let one = agent.clone().run();
     let three = Ran::together((0..3).map(|index| agent.clone().with_workers(2).of(index, 3)));
     assert_eq!(one.times(), three.times());
-    let Model::Open(load) = &plan("rate: 200/s\nduration: 10s\narrivals: poisson").load.model else { panic!() };
+    let Model::Open(load) = &plan("rate: 200/s\nduration: 10s\narrivals: poisson").load.model else {
+        panic!()
+    };
     let due = load.schedule(1).unwrap().counter().arrivals_before(10 * SECOND);
     assert_eq!(one.seen.len() as u64, due);
     assert!((1850..2150).contains(&due), "{due}");

@@ -24,7 +24,10 @@ fn scenarios_have_their_weights_on_any_number_of_agents() {
     for ran in [&one, &three] {
         let counts: Vec<u64> = (0..3).map(|step| ran.started(step, Part::Measured).iter().sum()).collect();
         // The pauses of the last ones end after the stop, and nothing follows them.
-        assert!(counts[0] == 900 && (870..900).contains(&counts[1]) && (99..=100).contains(&counts[2]), "{counts:?}");
+        assert!(
+            counts[0] == 900 && (870..900).contains(&counts[1]) && (99..=100).contains(&counts[2]),
+            "{counts:?}"
+        );
         let seen = by_path(ran);
         assert_eq!(["/list", "/item", "/cart"].map(|path| seen[path] as u64).to_vec(), counts);
     }

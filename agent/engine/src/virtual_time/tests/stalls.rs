@@ -25,12 +25,14 @@ fn an_open_run_sends_late_what_was_due_and_files_it_under_its_second() {
     let iterations: Vec<_> = ran.window.seconds.values().map(|second| second.iterations.started).collect();
     assert_eq!(iterations, [100; 4]);
     assert_eq!(ran.measured().counters.ok, 400);
-    assert_eq!(stalls(&ran), [0, 1200, 0, 0]);
+    assert_eq!(stalls(&ran), [0, 0, 1200, 0]);
     assert_eq!(ran.timed(Timed::Lag).max_ns(), Some(1200 * MS));
     assert_eq!(ran.measured().latency.max_ns(), Some(1201 * MS));
-    assert_eq!(ran.measured().service_time.max_ns(), Some(MS));
-    // Nothing was due twice or left out: 120 at once, then on as before.
-    assert_eq!(ran.times().iter().filter(|&&at_ns| at_ns == 2700 * MS).count(), 121);
+    // The 121 that were due meanwhile go out at once, as fast as connections may be opened for them.
+    let made_up = ran.times().iter().filter(|&at_ns| (2700 * MS..2705 * MS).contains(at_ns)).count();
+    assert_eq!((made_up, ran.seen.len()), (121, 400));
+    assert!(ran.measured().service_time.max_ns().unwrap() < 5 * MS);
+    assert!(ran.measured().counters.connections_opened < 60);
 }
 
 #[test]
