@@ -54,7 +54,7 @@ fn the_demo_ends_by_itself_with_the_summary() {
     assert!(status.success(), "{status}\n{stdout}\n{stderr}");
     let url =
         stdout.lines().find_map(|line| line.strip_prefix("dashboard: ")).expect("the dashboard's address");
-    assert!(stdout.contains("over 3.0 s") && stdout.contains("p99.9"), "{stdout}");
+    assert!(stdout.contains("/s over 3.0") && stdout.contains("p99.9"), "{stdout}");
     // Everything that it started has ended.
     assert!(std::net::TcpStream::connect(url.trim_start_matches("http://")).is_err(), "{url} still answers");
 }

@@ -24,7 +24,7 @@ const BUSY: Duration = Duration::from_secs(5);
 const ENDING: Duration = Duration::from_secs(1);
 
 /// For every connection. The cache is in KiB.
-const PRAGMAS: &str = "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;
+const PRAGMAS: &str = "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;
     PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;";
 
 /// Where a new file differs from SQLite's defaults. Pages hold a few rows each; freed ones can be given back.

@@ -130,7 +130,7 @@ async fn thinning_a_large_store_holds_nobody_up() {
 /// `make soak`: the same with 10 GB, or `VOLLEY_SOAK_MB`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes and 10 GB of disk: `make soak`"]
-async fn soak_thinning_holds_nobody_up() {
+async fn soak_store_is_thinned_and_holds_nobody_up() {
     let megabytes = std::env::var("VOLLEY_SOAK_MB").map_or(10_240, |text| text.parse().unwrap());
     check(megabytes).await;
 }
