@@ -131,7 +131,7 @@ fn a_second_is_whole_and_a_span_is_measured() {
 
 /// What seconds tell: all of the measured part, and the warm-up of those in which nothing was measured.
 fn told(rows: &[(u32, bool, Row, Row)]) -> TotalRow {
-    let is_measured = |row: &&(u32, bool, Row, Row)| !row.1 && !(row.2.is_empty() && row.3.is_empty());
+    let is_measured = |row: &&(u32, bool, Row, Row)| !(row.1 || row.2.is_empty() && row.3.is_empty());
     let measured: BTreeSet<u32> = rows.iter().filter(is_measured).map(|row| row.0).collect();
     let mut told = TotalRow::default();
     for (_, _, step, timing) in rows.iter().filter(|row| !row.1 || !measured.contains(&row.0)) {
