@@ -78,7 +78,9 @@ impl Worker {
             self.begin();
         }
         self.take_up_due(now_ns);
-        if now_ns >= self.control.stop_at_ns() && !self.has_stopped.replace(true) {
+        // Where iterations may go on to their end there is no stop before the drain is over.
+        let stop_ns = self.control.stop_at_ns().min(self.control.cancel_at_ns());
+        if now_ns >= stop_ns && !self.has_stopped.replace(true) {
             self.stop();
         }
         self.make_slots(now_ns);
@@ -179,11 +181,10 @@ impl Worker {
     /// Enters in the books that a turn's first request was cut off before its slot, which was woken, came to it.
     fn cancel_waiting(&self, turn: &Turn, now_ns: u64) {
         let mut recorder = self.recorder.borrow_mut();
-        let taken_ns = now_ns;
-        recorder.lagged(turn.part, taken_ns.saturating_sub(turn.due_ns));
+        recorder.lagged(turn.part, now_ns.saturating_sub(turn.due_ns));
         let Some(step) = self.script.first_request(turn.n) else { return };
         recorder.request_ended(&Ended {
-            asked: Asked { step, part: turn.part, due_ns: turn.due_ns, taken_ns },
+            asked: Asked { step, part: turn.part, due_ns: turn.due_ns, taken_ns: now_ns },
             at_ns: now_ns,
             waited_ns: None,
             connecting_ns: None,

@@ -49,6 +49,21 @@ fn what_waits_for_a_connection_at_the_stop_has_the_drain_time_too() {
 }
 
 #[test]
+fn a_counted_run_that_wakes_after_its_drain_misses_the_rest_and_ends() {
+    let ran = Agent::alone("rate: 10/s\niterations: 20\ndrain: 0s", MS).stopped(1850 * MS..3000 * MS).run();
+    assert_eq!(ran.window.iterations(), Iterations { started: 19, finished: 19, missed: 1 });
+}
+
+#[test]
+fn a_counted_run_lets_its_iterations_finish() {
+    let steps = "scenarios:\n  two:\n    steps:\n      - get: /a\n      - think: 1s\n      - get: /b\n";
+    let ran = Agent::alone(&format!("rate: 10/s\niterations: 20\ndrain: 5s\n{steps}"), 500 * MS).run();
+    assert_eq!(ran.window.iterations(), Iterations { started: 20, finished: 20, missed: 0 });
+    // The last began at 1.9 s, and took two answers and the pause.
+    assert_eq!((ran.seen.len(), ran.window.latest_ns), (40, 3900 * MS));
+}
+
+#[test]
 fn an_arrival_beyond_the_bound_is_missed_in_the_second_it_was_due() {
     let stalled = |seen: &Seen| Some(if seen.at_ns < SECOND { seen.at_ns + MS } else { 3450 * MS });
     let ran = Agent::alone("rate: 10/s\nduration: 4s\nmax_in_flight: 5", 0).answered(stalled).run();
