@@ -69,26 +69,15 @@ impl Work {
             Self::Closed { load, share } => {
                 Self::Closed { load: load.clone(), share: share.dealt(hand, hands) }
             }
-            Self::Open { load, share } => {
-                let portion = |whole: u32| whole / hands + u32::from(hand < whole % hands);
-                let share = ArrivalShare {
-                    stripes: share.stripes.dealt(hand as usize, hands as usize),
-                    max_in_flight: portion(share.max_in_flight),
-                    connections: share.connections.map(portion),
-                };
-                Self::Open { load: load.clone(), share }
-            }
+            Self::Open { load, share } => Self::Open { load: load.clone(), share: share.dealt(hand, hands) },
         }
     }
 
-    /// How many workers it can keep busy: each needs a user, or a stripe and a connection. At least one.
+    /// How many workers it can keep busy. At least one.
     pub(crate) fn workers_max(&self) -> u32 {
         let most = match self {
             Self::Closed { share, .. } => share.users,
-            Self::Open { share, .. } => {
-                let stripes = u32::try_from(share.stripes.held().len()).unwrap_or(u32::MAX);
-                stripes.min(self.slots_max())
-            }
+            Self::Open { share, .. } => share.hands_max(),
         };
         most.max(1)
     }
@@ -97,7 +86,7 @@ impl Work {
     pub(crate) fn slots_max(&self) -> u32 {
         match self {
             Self::Closed { share, .. } => share.users,
-            Self::Open { share, .. } => share.connections.unwrap_or(u32::MAX).min(share.max_in_flight),
+            Self::Open { share, .. } => share.most_connections(),
         }
     }
 

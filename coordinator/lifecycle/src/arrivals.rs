@@ -55,7 +55,7 @@ impl Arrivals {
         let (warmup_ns, total_ns) = (open.shape.warmup_ns(), open.shape.total_ns());
         let measured = open.measured(&schedule, total_ns);
         Self {
-            ends_by_count: open.iterations == Some(measured.end - measured.start),
+            ends_by_count: open.ends_by_count(&measured),
             due: measured.start,
             measured,
             warmup_ns,

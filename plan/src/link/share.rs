@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::shape::StripeSet;
+use crate::model::{Model, Plan};
+use crate::shape::{StripeSet, Stripes};
 
 /// The part of a plan that is one agent's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +60,67 @@ pub struct ArrivalShare {
     pub connections: Option<u32>,
 }
 
+impl ArrivalShare {
+    /// Deals these arrivals out like cards to `hands`, and what bounds them evenly and exactly; gives what hand `hand`
+    /// gets.
+    #[must_use]
+    pub fn dealt(&self, hand: u32, hands: u32) -> Self {
+        let hands = hands.max(1);
+        let part = |whole: u32| whole / hands + u32::from(hand < whole % hands);
+        Self {
+            stripes: self.stripes.dealt(hand as usize, hands as usize),
+            max_in_flight: part(self.max_in_flight),
+            connections: self.connections.map(part),
+        }
+    }
+
+    /// Most connections that it may have open at the same time.
+    #[must_use]
+    pub fn most_connections(&self) -> u32 {
+        self.connections.unwrap_or(u32::MAX).min(self.max_in_flight)
+    }
+
+    /// To how many hands it can be dealt: each needs a stripe, an iteration in flight and a connection.
+    #[must_use]
+    pub fn hands_max(&self) -> u32 {
+        u32::try_from(self.stripes.held().len()).unwrap_or(u32::MAX).min(self.most_connections())
+    }
+}
+
 impl Share {
+    /// All of a plan's load, in one hand.
+    #[must_use]
+    pub fn all(plan: &Plan) -> Self {
+        match &plan.load.model {
+            Model::Closed(closed) => {
+                Self::Users(UserShare { users: closed.users.most(), first_user: 0, every: 1 })
+            }
+            Model::Open(open) => Self::Arrivals(ArrivalShare {
+                stripes: Stripes::default().all(),
+                max_in_flight: open.max_in_flight,
+                connections: plan.http.connections,
+            }),
+        }
+    }
+
+    /// Deals it out like cards to `hands`, and gives what hand `hand` gets. All hands together have what is here.
+    #[must_use]
+    pub fn dealt(&self, hand: u32, hands: u32) -> Self {
+        match self {
+            Self::Users(share) => Self::Users(share.dealt(hand, hands)),
+            Self::Arrivals(share) => Self::Arrivals(share.dealt(hand, hands)),
+        }
+    }
+
+    /// To how many hands it can be dealt, so that each has something to do.
+    #[must_use]
+    pub fn hands_max(&self) -> u32 {
+        match self {
+            Self::Users(share) => share.users,
+            Self::Arrivals(share) => share.hands_max(),
+        }
+    }
+
     /// Users of the closed model; 0 in the open one.
     #[must_use]
     pub fn users(&self) -> u32 {
@@ -74,7 +135,7 @@ impl Share {
     pub fn most_connections(&self) -> u32 {
         match self {
             Self::Users(share) => share.users,
-            Self::Arrivals(share) => share.connections.unwrap_or(u32::MAX).min(share.max_in_flight),
+            Self::Arrivals(share) => share.most_connections(),
         }
     }
 }
@@ -97,5 +158,17 @@ mod tests {
         assert_eq!(all.dealt(0, 3).numbers().collect::<Vec<_>>(), [0, 3, 6, 9]);
         assert_eq!(second.dealt(1, 2).numbers().collect::<Vec<_>>(), [4]);
         assert_eq!(all.dealt(11, 12).users, 0);
+    }
+
+    #[test]
+    fn arrivals_are_dealt_exactly() {
+        let text = "target: http://h/\nrate: 10/s\nduration: 1s\nmax_in_flight: 11\nconnections: 4";
+        let all = Share::all(&crate::parse(text).expect("a plan"));
+        assert_eq!((all.hands_max(), all.most_connections(), all.users()), (4, 4, 0));
+        let hands = [0, 1, 2].map(|hand| match all.dealt(hand, 3) {
+            Share::Arrivals(share) => (share.stripes.held().len(), share.max_in_flight, share.connections),
+            Share::Users(_) => panic!("users of the open model"),
+        });
+        assert_eq!(hands, [(840, 4, Some(2)), (840, 4, Some(1)), (840, 3, Some(1))]);
     }
 }

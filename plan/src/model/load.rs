@@ -148,6 +148,12 @@ impl OpenLoad {
         first..end.min(self.end_number(first))
     }
 
+    /// Whether the plan's number of iterations ends the run, and not its time: all of them are among the `measured` ones.
+    #[must_use]
+    pub fn ends_by_count(&self, measured: &Range<u64>) -> bool {
+        self.iterations == Some(measured.end - measured.start)
+    }
+
     /// The number that no arrival reaches, where `first` is the first measured one.
     pub fn end_number(&self, first: u64) -> u64 {
         self.iterations.map_or(u64::MAX, |iterations| first.saturating_add(iterations))

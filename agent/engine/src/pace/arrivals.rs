@@ -27,7 +27,7 @@ impl OpenPlan {
         let schedule = load.schedule(seed)?;
         let measured = load.measured(&schedule, load.shape.total_ns());
         let end_number = load.end_number(measured.start);
-        let ends_by_count = load.iterations.is_some() && measured.end == end_number;
+        let ends_by_count = load.ends_by_count(&measured);
         Ok(Self { schedule, end_number, ends_by_count })
     }
 }
@@ -81,7 +81,7 @@ enum State {
 
 impl Arrivals {
     pub(crate) fn new(plan: &OpenPlan, share: &ArrivalShare) -> Self {
-        let slots_max = share.connections.unwrap_or(u32::MAX).min(share.max_in_flight) as usize;
+        let slots_max = share.most_connections() as usize;
         let arrivals = Self {
             cursor: RefCell::new(plan.schedule.cursor(&share.stripes, 0)),
             next: Cell::new(None),
