@@ -1,20 +1,9 @@
 //! Numbers as people read them.
 
+pub(crate) use volley_plan::words::count;
+
 /// What stands where there is no number.
 pub(crate) const NOTHING: &str = "–";
-
-/// A whole number with its thousands apart: `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// Three significant digits, whole from 100 up.
 fn significant(x: f64) -> String {

@@ -3,6 +3,7 @@
 
 use crate::model::{Scenario, Think};
 use crate::philox::Philox;
+use crate::shape::greatest_common_divisor;
 use std::time::Duration;
 
 /// Keeps the numbers that are drawn here apart from those of Poisson arrivals under the same seed.
@@ -24,8 +25,10 @@ pub struct Mix {
 impl Mix {
     /// The mix of a plan's scenarios, of which there is one at least.
     pub fn new(scenarios: &[Scenario], seed: u64) -> Self {
-        let common =
-            scenarios.iter().fold(0, |common, scenario| divisor(common, scenario.weight.into())).max(1);
+        let common = scenarios
+            .iter()
+            .fold(0, |common, scenario| greatest_common_divisor(common, scenario.weight.into()))
+            .max(1);
         let mut end = 0;
         let ends = scenarios.iter().map(|scenario| {
             end += u64::from(scenario.weight) / common;
@@ -52,19 +55,10 @@ impl Mix {
 fn shuffled(place: u64, size: u64, random: [u64; 4]) -> u64 {
     // Multiplying by a number that has no divisor in common with the size is one to one; so is adding.
     let mut factor = random[0] % size;
-    while divisor(factor, size) != 1 {
-        factor = (factor + 1) % size.max(2);
+    while greatest_common_divisor(factor, size) != 1 {
+        factor = (factor + 1) % size;
     }
     ((u128::from(place) * u128::from(factor) + u128::from(random[1])) % u128::from(size)) as u64
-}
-
-/// Euclid's greatest common divisor.
-fn divisor(one: u64, other: u64) -> u64 {
-    let (mut larger, mut smaller) = (one, other);
-    while smaller != 0 {
-        (larger, smaller) = (smaller, larger % smaller);
-    }
-    larger
 }
 
 impl Think {

@@ -26,6 +26,7 @@ mod stripes;
 mod users;
 mod wide;
 
+pub(crate) use rate::greatest_common_divisor;
 pub use rate::{MAX_RATE, RATE_UNITS, Rate, RateError};
 pub use schedule::{Arrival, Arrivals, Counter, Cursor, MAX_POISSON_ARRIVALS, Schedule};
 pub use stage::{MAX_LOAD_TIME, MAX_STAGES, ShapeError, Stage, Stairs};

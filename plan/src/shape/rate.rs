@@ -79,7 +79,7 @@ impl Rate {
 }
 
 /// Euclid's algorithm; `second` is not zero.
-fn greatest_common_divisor(first: u64, second: u64) -> u64 {
+pub(crate) fn greatest_common_divisor(first: u64, second: u64) -> u64 {
     let (mut larger, mut smaller) = (second, first % second);
     while smaller != 0 {
         (larger, smaller) = (smaller, larger % smaller);
