@@ -59,7 +59,7 @@ impl Run {
         let connections = self.plan.http.connections;
         let carry = connections.map(|n| format!(" and `connections` ({}) carry", count(n.into())));
         Some(format!(
-            "more were waiting for the target than `max_in_flight` ({}) permits{}",
+            "most likely more were waiting for the target than `max_in_flight` ({}) permits{}",
             count(open.max_in_flight.into()),
             carry.unwrap_or_default()
         ))

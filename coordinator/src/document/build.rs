@@ -110,11 +110,12 @@ pub(super) fn planned_s(plan: &Plan) -> Option<f64> {
     plan.load.measured_ns().filter(|_| !by_number).map(ns_to_s)
 }
 
-/// The number of iterations that a plan names.
+/// The number of iterations that a plan of the closed model names. In the open one the account has what is due, of which
+/// a number is only the bound.
 pub(super) fn planned_iterations(plan: &Plan) -> Option<u64> {
     match &plan.load.model {
         Model::Closed(closed) => closed.planned(),
-        Model::Open(open) => open.iterations,
+        Model::Open(_) => None,
     }
 }
 

@@ -144,8 +144,10 @@ fn what_an_agent_misses_that_is_there_and_on_time_has_a_reason() {
         run.handle(10 * S, Event::Window { agent: A, facts });
         verdict(&run).1.to_owned()
     };
-    let (missed, why) =
-        ("180 missed of 300 planned iterations, more than 1%", "more were waiting for the target");
+    let (missed, why) = (
+        "180 missed of 300 planned iterations, more than 1%",
+        "most likely more were waiting for the target",
+    );
     let facts = window_facts(1, 120, 180, true);
     assert_eq!(said(load, facts), format!("{missed}: {why} than `max_in_flight` (20) permits"));
     assert_eq!(

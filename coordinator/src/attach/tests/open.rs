@@ -94,7 +94,7 @@ async fn what_was_missed_is_said() {
         ),
         (
             "rate: 100/s\nduration: 1s\nmax_in_flight: 50\nconnections: 20",
-            "Invalid: 5 missed of 100 planned iterations, more than 1%: more were waiting for the target than \
+            "Invalid: 5 missed of 100 planned iterations, more than 1%: most likely more were waiting for the target than \
              `max_in_flight` (50) permits and `connections` (20) carry.",
         ),
     ] {
