@@ -14,6 +14,10 @@ HTTP ?= 127.0.0.1:7070
 AGENTS ?= 127.0.0.1:7071
 TARGET ?= 127.0.0.1:7080
 
+# What `make simulate` may be told.
+SEEDS ?= 10000
+FIRST ?= 0
+
 .PHONY: help
 help: ## list these targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -53,6 +57,10 @@ soak: build ## what takes minutes; CASE=16, 19, 20, 28, 31, healthy or store run
 	deploy/need.sh cc curl ip ss unshare cargo-nextest
 	cargo nextest run --locked --release --run-ignored only --no-capture --profile soak \
 	  -p volley-e2e -p volley-coordinator -E 'test(/soak_.*$(CASE)/)'
+
+.PHONY: simulate
+simulate: ## a seeded simulation of whole fleets: as many runs as SEEDS says, from seed FIRST on
+	cargo run --release --locked -p volley-simulation -- --seeds $(SEEDS) --first $(FIRST)
 
 .PHONY: screenshots
 screenshots: build e2e/node_modules/.package-lock.json ## pictures of the pages, in target/screenshots

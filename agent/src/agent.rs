@@ -1,37 +1,24 @@
 //! An agent and its driver: waits for what happens, lets the session decide, and does it.
 
 use std::future::pending;
-use std::num::NonZero;
-use std::pin::Pin;
-use std::thread;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{self, Permit};
+use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
-use volley_engine::{Clock, Engine, Event, Spin};
-use volley_plan::link::{FromAgent, Hello, Incarnation, PING_NS, PROTOCOL, ToAgent};
+use volley_engine::{Clock, Event};
+use volley_plan::link::{FromAgent, Hello, Incarnation, PING_NS, ToAgent};
 
-use crate::run::{Launch, Launched};
-use crate::runs::{Runs, Threads};
+use crate::disk::{Answer, Disk};
+use crate::launch::{Launch, launch_engine};
+use crate::leaving::{Leaving, Shutdown, Step};
+use crate::options::AgentOptions;
+use crate::runs::Runs;
 use crate::session::Session;
+use crate::status::Status;
 
 /// An agent that has had no word of the coordinator for so long stops its run; the lease has paused it long before.
 pub(crate) const ORPHAN: Duration = Duration::from_secs(60);
-/// An agent that is about to end has so long to deliver what it measured.
-pub(crate) const LEAVING: Duration = Duration::from_secs(2);
-/// Most bytes of an agent's name.
-const MAX_NAME_BYTES: usize = 200;
-
-/// How an agent is to be.
-#[derive(Clone, Debug, Default)]
-pub struct AgentOptions {
-    /// The name for people: one line, at most 200 bytes. The host's name and four hex digits where there is none.
-    pub name: Option<String>,
-    /// Worker threads; one a core where nothing is said.
-    pub workers: Option<usize>,
-    /// Whether workers that have nothing to do spin before they sleep.
-    pub spin: Spin,
-}
 
 /// How a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,25 +31,16 @@ pub enum LinkEnd {
     Left,
 }
 
-/// Resolves when an agent is to end.
-type Leave = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// What an agent knows of its end.
-enum Leaving {
-    /// It comes when this resolves.
-    Not(Leave),
-    /// What is owed is delivered until then.
-    Until(Instant),
-}
-
 /// One agent: its identity, the run at hand with its engine, and the journal of what is not yet acknowledged. It outlives
 /// its connections. When it is dropped, all sending ends.
 pub struct Agent {
     session: Session,
     clock: Clock,
+    disk: Option<Disk>,
     /// When the coordinator was heard last.
     contact: Option<Instant>,
     leaving: Leaving,
+    status: watch::Sender<Status>,
 }
 
 impl Agent {
@@ -75,24 +53,28 @@ impl Agent {
     pub(crate) fn with_launch(options: AgentOptions, launch: Launch) -> Self {
         let clock = Clock::start();
         let incarnation = Incarnation(rand::random());
-        let cores = || thread::available_parallelism().map_or(1, NonZero::get);
-        let workers = options.workers.unwrap_or_else(cores).max(1);
-        let hello = Hello {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            incarnation,
-            name: name(options.name, incarnation),
-            workers: u32::try_from(workers).unwrap_or(u32::MAX),
-        };
-        let runs = Runs::new(clock, Threads { workers, spin: options.spin }, launch);
-        let leaving = Leaving::Not(Box::pin(pending()));
-        Self { session: Session::new(hello, runs), clock, contact: None, leaving }
+        let (hello, means) = (options.hello(incarnation), options.means(clock));
+        let disk = options.state.and_then(|directory| Disk::start(directory, incarnation));
+        let runs = Runs::new(means, launch, disk.is_some());
+        Self {
+            session: Session::new(hello, runs),
+            clock,
+            disk,
+            contact: None,
+            leaving: Leaving::on(Shutdown::never()),
+            status: watch::Sender::default(),
+        }
     }
 
-    /// An agent that ends when `leave` resolves: it stops its run at once, and has two seconds for delivering what it
-    /// measured.
-    pub(crate) fn until(mut self, leave: impl Future<Output = ()> + Send + 'static) -> Self {
-        self.leaving = Leaving::Not(Box::pin(leave));
+    /// An agent that ends when it is told to.
+    pub(crate) fn until(mut self, shutdown: Shutdown) -> Self {
+        self.leaving = Leaving::on(shutdown);
+        self
+    }
+
+    /// An agent that tells there how it is.
+    pub(crate) fn telling(mut self, status: watch::Sender<Status>) -> Self {
+        self.status = status;
         self
     }
 
@@ -113,18 +95,21 @@ impl Agent {
         self.session.connected(self.clock.now_ns());
         let mut beats = beats();
         loop {
-            let orphaned = self.orphaned_at();
+            self.catch_up(true);
+            let (contact, orphaned) = (self.contact, self.orphaned_at());
             let has_to_say = self.session.has_to_say();
             let moment = tokio::select! {
                 biased;
-                () = self.leaving.moment() => Moment::Leave,
+                () = self.leaving.moment(contact) => Moment::Leave,
                 _ = beats.tick() => Moment::Beat,
                 message = from.recv() => Moment::Heard(message),
                 room = to.reserve(), if has_to_say => Moment::Room(room.ok()),
+                answer = answer(&mut self.disk) => Moment::Answered(answer),
                 event = self.session.runs.next_event() => Moment::Told(event),
                 () = at(orphaned) => Moment::Orphaned,
             };
             if let Some(end) = self.meet(moment) {
+                self.catch_up(false);
                 return end;
             }
         }
@@ -134,9 +119,11 @@ impl Agent {
     /// been no contact for 60 s. Drop it when there is a connection; by itself it ends only when the agent is to end.
     pub async fn alone(&mut self) {
         loop {
-            let orphaned = self.orphaned_at();
+            self.catch_up(false);
+            let (contact, orphaned) = (self.contact, self.orphaned_at());
             let moment = tokio::select! {
-                () = self.leaving.moment() => Moment::Leave,
+                () = self.leaving.moment(contact) => Moment::Leave,
+                answer = answer(&mut self.disk) => Moment::Answered(answer),
                 event = self.session.runs.next_event() => Moment::Told(event),
                 () = at(orphaned) => Moment::Orphaned,
             };
@@ -149,7 +136,11 @@ impl Agent {
     /// Does what a moment asks for. Gives back how the connection ends if it ends by it.
     fn meet(&mut self, moment: Moment<'_>) -> Option<LinkEnd> {
         match moment {
-            Moment::Leave => self.leave(),
+            Moment::Leave => {
+                if self.leave() == Step::End {
+                    return Some(LinkEnd::Left);
+                }
+            }
             Moment::Beat => {
                 if !self.session.beat() {
                     return Some(LinkEnd::Closed);
@@ -167,39 +158,69 @@ impl Agent {
                     room.send(message);
                 }
             }
+            Moment::Answered(answer) => {
+                if answer.is_none() {
+                    self.disk = None;
+                }
+                self.session.runs.answer(answer);
+            }
             Moment::Told(event) => self.session.runs.hear(event),
             Moment::Orphaned => self.session.runs.abandon(self.clock.now_ns()),
         }
         self.has_left().then_some(LinkEnd::Left)
     }
 
-    /// The first time stops the run; the second time, which is the end of its patience, there is nothing left to do.
-    fn leave(&mut self) {
-        if let Leaving::Not(_) = self.leaving {
-            self.session.runs.stop(self.clock.now_ns());
-            self.leaving = Leaving::Until(Instant::now() + LEAVING);
+    /// Does the next step to the end.
+    fn leave(&mut self) -> Step {
+        let step = self.leaving.step(self.contact, self.session.runs.patience());
+        match step {
+            Step::Ask => {
+                tracing::info!(
+                    "this agent is about to end: it asks to be relieved, and delivers what it has"
+                );
+                self.session.leave();
+            }
+            Step::Stop => {
+                self.session.leave();
+                self.session.runs.stop(self.clock.now_ns());
+            }
+            Step::End => {}
         }
+        step
     }
 
     fn has_left(&self) -> bool {
-        match self.leaving {
-            Leaving::Not(_) => false,
-            Leaving::Until(last) => !self.session.runs.owes_windows() || Instant::now() >= last,
+        let runs = &self.session.runs;
+        let waits = if self.leaving.is_at_once() { runs.owes_windows() } else { runs.has_work() };
+        self.leaving.has_begun() && !waits
+    }
+
+    /// Hands the disk what it has room for, and tells how the agent is.
+    fn catch_up(&mut self, is_connected: bool) {
+        if let Some(disk) = &mut self.disk {
+            while disk.has_room()
+                && let Some(job) = self.session.runs.next_job()
+            {
+                disk.take(job);
+            }
         }
+        let runs = &self.session.runs;
+        let status = Status {
+            is_joined: is_connected && self.session.is_welcome(),
+            is_leaving: self.leaving.has_begun(),
+            run: runs.progress().map(|progress| progress.run),
+            owed_windows: runs.owed_windows(),
+            leftovers: runs.leftovers(),
+        };
+        self.status.send_if_modified(|told| {
+            let is_new = *told != status;
+            *told = status;
+            is_new
+        });
     }
 
     fn orphaned_at(&self) -> Option<Instant> {
         self.contact.filter(|_| self.session.runs.needs_contact()).map(|contact| contact + ORPHAN)
-    }
-}
-
-impl Leaving {
-    /// Waits for what comes next: the word to leave, then the end of the time for it.
-    async fn moment(&mut self) {
-        match self {
-            Self::Not(leave) => leave.await,
-            Self::Until(last) => sleep_until(*last).await,
-        }
     }
 }
 
@@ -209,6 +230,7 @@ enum Moment<'a> {
     Beat,
     Heard(Option<ToAgent>),
     Room(Option<Permit<'a, FromAgent>>),
+    Answered(Option<Answer>),
     Told(Option<Event>),
     Orphaned,
 }
@@ -220,33 +242,19 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
+async fn answer(disk: &mut Option<Disk>) -> Option<Answer> {
+    match disk {
+        Some(disk) => disk.answer().await,
+        None => pending().await,
+    }
+}
+
 fn beats() -> Interval {
     let period = Duration::from_nanos(PING_NS);
     let mut beats = interval_at(Instant::now() + period, period);
     // A process that was stopped for a while owes one ping, not a burst.
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     beats
-}
-
-pub(crate) fn launch_engine(setup: volley_engine::Setup) -> Launched {
-    let (engine, events) = Engine::launch(setup);
-    Launched { loops: Box::new(engine), events }
-}
-
-/// The given name made fit for lists and log lines, or one made of the host's.
-fn name(given: Option<String>, incarnation: Incarnation) -> String {
-    let given = given.map(|name| one_line(&name)).filter(|name| !name.is_empty());
-    given.unwrap_or_else(|| {
-        let host = one_line(&rustix::system::uname().nodename().to_string_lossy());
-        let host = if host.is_empty() { "agent" } else { &host };
-        format!("{host}-{:04x}", incarnation.0 & 0xffff)
-    })
-}
-
-fn one_line(text: &str) -> String {
-    let mut line: String = text.chars().filter(|c| !c.is_control()).collect();
-    line.truncate(line.floor_char_boundary(MAX_NAME_BYTES));
-    line.trim().to_owned()
 }
 
 #[cfg(test)]

@@ -7,17 +7,23 @@ use std::pin::pin;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request};
 use volley_plan::link::{FromAgent, PROTOCOL, ToAgent};
-use volley_proto::{WireError, client, v1};
+use volley_proto::{Token, WireError, client, v1};
 
-use crate::agent::{Agent, AgentOptions, LinkEnd, launch_engine};
+use crate::agent::{Agent, LinkEnd};
 use crate::backoff::Backoff;
+use crate::crash;
+use crate::launch::launch_engine;
+use crate::leaving::Shutdown;
+use crate::options::AgentOptions;
 use crate::priority::Priority;
+use crate::status::Status;
 
 /// Most time for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -33,6 +39,8 @@ pub struct DialOptions {
     pub coordinator: String,
     /// The agent.
     pub agent: AgentOptions,
+    /// The secret that the coordinator wants to be shown, where it has one.
+    pub token: Option<Token>,
 }
 
 /// Why an agent can't work.
@@ -71,9 +79,8 @@ enum AttemptError {
     Wire(#[source] WireError),
 }
 
-/// Makes an agent and keeps it connected until `shutdown` is ready or the coordinator refuses it. Then, and also when
-/// the returned future is dropped, all sending ends. After a shutdown the agent has two seconds for delivering what it
-/// measured.
+/// Makes an agent and keeps it connected until it is told to end or the coordinator refuses it. Then, and also when the
+/// returned future is dropped, all sending ends. `status` always shows how it is.
 ///
 /// Connecting is tried again for ever, after waits of 100 ms to 2 s; the log says once when contact is lost and once
 /// when it is back.
@@ -82,28 +89,28 @@ enum AttemptError {
 /// A bad address, a refusal, or no thread to be had: all that trying again won't mend.
 pub async fn dial(
     options: DialOptions,
-    shutdown: impl Future<Output = ()> + Send + 'static,
+    shutdown: Shutdown,
+    status: watch::Sender<Status>,
 ) -> Result<(), DialError> {
-    let DialOptions { coordinator, agent } = options;
+    let DialOptions { coordinator, agent, token } = options;
     let endpoint = endpoint(&coordinator)?;
+    crash::arm();
     let make = move || {
         let priority = Priority::raise();
-        Agent::with_launch(agent, Box::new(move |setup| priority.normally(|| launch_engine(setup))))
+        let launch = Box::new(move |setup| priority.normally(|| launch_engine(setup)));
+        let agent = priority.normally(|| Agent::with_launch(agent, launch));
+        agent.until(shutdown).telling(status)
     };
-    on_own_thread(make, Link { coordinator, endpoint, reachable: None }, shutdown).await
+    on_own_thread(make, Link { coordinator, endpoint, token, reachable: None }).await
 }
 
 /// Runs the link on its own thread. The agent is made there, since it needs that thread's priority.
-async fn on_own_thread(
-    make: impl FnOnce() -> Agent + Send + 'static,
-    link: Link,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> Result<(), DialError> {
+async fn on_own_thread(make: impl FnOnce() -> Agent + Send + 'static, link: Link) -> Result<(), DialError> {
     let (done, result) = oneshot::channel();
     let thread = std::thread::Builder::new().name("volley-link".to_owned());
     let spawned = thread.spawn(move || {
         let mut done = done;
-        let outcome = run(make, link, shutdown, &mut done);
+        let outcome = run(make, link, &mut done);
         // Nobody waits any more if the caller was dropped.
         let _ = done.send(outcome);
     });
@@ -114,13 +121,12 @@ async fn on_own_thread(
 fn run(
     make: impl FnOnce() -> Agent,
     mut link: Link,
-    shutdown: impl Future<Output = ()> + Send + 'static,
     done: &mut oneshot::Sender<Result<(), DialError>>,
 ) -> Result<(), DialError> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(DialError::Start)?;
     let outcome = runtime.block_on(async {
-        let mut agent = make().until(shutdown);
+        let mut agent = make();
         tokio::select! {
             end = link.keep(&mut agent) => end,
             () = done.closed() => Ok(()),
@@ -147,6 +153,7 @@ fn endpoint(coordinator: &str) -> Result<Endpoint, DialError> {
 struct Link {
     coordinator: String,
     endpoint: Endpoint,
+    token: Option<Token>,
     /// True from joining until contact is lost, then false; nothing at first. Each change is said in the log once.
     reachable: Option<bool>,
 }
@@ -163,8 +170,9 @@ impl Link {
             }
             match end {
                 Ok(LinkEnd::Left) => return Ok(()),
-                Ok(LinkEnd::Refused(reason)) => {
-                    return Err(DialError::Refused { coordinator: self.coordinator.clone(), reason });
+                Ok(LinkEnd::Refused(reason)) => return Err(self.refused(reason)),
+                Err(AttemptError::Stream(status)) if status.code() == Code::Unauthenticated => {
+                    return Err(self.refused(status.message().to_owned()));
                 }
                 Ok(LinkEnd::Closed) => self.say_lost(None),
                 Err(error) => self.say_lost(Some(error)),
@@ -175,6 +183,10 @@ impl Link {
                 () = agent.alone() => return Ok(()),
             }
         }
+    }
+
+    fn refused(&self, reason: String) -> DialError {
+        DialError::Refused { coordinator: self.coordinator.clone(), reason }
     }
 
     /// Connects and converses until the connection ends.
@@ -205,8 +217,11 @@ impl Link {
         outgoing: mpsc::Receiver<FromAgent>,
         incoming: mpsc::Sender<ToAgent>,
     ) -> Result<(), AttemptError> {
-        let outgoing = ReceiverStream::new(outgoing).map(v1::FromAgent::from);
-        let answer = client(channel).attach(outgoing).await.map_err(AttemptError::Stream)?;
+        let mut call = Request::new(ReceiverStream::new(outgoing).map(v1::FromAgent::from));
+        if let Some(token) = &self.token {
+            token.show(call.metadata_mut());
+        }
+        let answer = client(channel).attach(call).await.map_err(AttemptError::Stream)?;
         let mut stream = answer.into_inner();
         while let Some(message) = stream.message().await.map_err(AttemptError::Stream)? {
             let message = ToAgent::try_from(message).map_err(AttemptError::Wire)?;

@@ -1,29 +1,15 @@
 //! The run at hand: its stage, its engine, and what it still has to say of itself.
 
-use tokio::sync::mpsc::UnboundedReceiver;
-use volley_engine::{Command, Engine, Event, Setup};
-use volley_plan::link::{Order, Report, RunId};
+use std::time::Duration;
+
+use tokio::sync::mpsc::error::TryRecvError;
+use volley_engine::{Command, Event};
+use volley_plan::link::{Order, Report, RunId, Share};
+use volley_plan::{Adjust, Level};
 use volley_stats::Window;
 
-/// What a run needs of an engine: to be told things, and to end everything when it is dropped.
-pub(crate) trait Loops: Send {
-    fn command(&self, command: Command);
-}
-
-impl Loops for Engine {
-    fn command(&self, command: Command) {
-        Self::command(self, command);
-    }
-}
-
-/// An engine with what it tells.
-pub(crate) struct Launched {
-    pub(crate) loops: Box<dyn Loops>,
-    pub(crate) events: UnboundedReceiver<Event>,
-}
-
-/// Makes an engine.
-pub(crate) type Launch = Box<dyn Fn(Setup) -> Launched + Send>;
+use crate::launch::Launched;
+use crate::permit::Permit;
 
 /// Where a run stands.
 ///
@@ -43,8 +29,6 @@ pub(crate) enum Stage {
     Refused { reason: String, told: bool },
     /// Run time 0 is known.
     Running {
-        /// Run time 0, agent's clock.
-        start_ns: u64,
         /// The furthest lease, in run time.
         lease_until_ns: u64,
         /// It was stopped by this agent: the coordinator could not be reached, or the agent is about to end.
@@ -67,25 +51,35 @@ pub(crate) struct Run {
     pub(crate) stage: Stage,
     /// The highest order taken.
     pub(crate) taken: u64,
+    /// Run time 0 on the agent's clock, once it is known.
+    pub(crate) start_ns: Option<u64>,
+    /// Nothing where it was refused.
+    permit: Option<Permit>,
     engine: Option<Launched>,
     wish: Option<Wish>,
     watermark_s: u32,
 }
 
 impl Run {
-    /// A run that has taken its first order, to prepare.
-    pub(crate) fn prepared(id: RunId, engine: Result<Launched, String>) -> Self {
-        let (engine, stage) = match engine {
-            Ok(engine) => (Some(engine), Stage::Preparing),
-            Err(reason) => (None, Stage::Refused { reason, told: false }),
+    /// A run that has taken its first order, to prepare: permitted and with an engine, or refused.
+    pub(crate) fn prepared(id: RunId, engine: Result<(Permit, Launched), String>) -> Self {
+        let (permit, engine, stage) = match engine {
+            Ok((permit, engine)) => (Some(permit), Some(engine), Stage::Preparing),
+            Err(reason) => (None, None, Stage::Refused { reason, told: false }),
         };
-        Self { id, stage, taken: 1, engine, wish: None, watermark_s: 0 }
+        Self { id, stage, taken: 1, start_ns: None, permit, engine, wish: None, watermark_s: 0 }
+    }
+
+    /// How long its end may take from the word to end it on.
+    pub(crate) fn patience(&self) -> Duration {
+        self.permit.as_ref().map_or(Duration::ZERO, Permit::patience)
     }
 
     /// Does what an order says that is not about getting ready or forgetting.
-    pub(crate) fn obey(&mut self, order: &Order) {
-        match *order {
-            Order::Start { at_ns, lease_until_ns } => self.start(at_ns, lease_until_ns),
+    pub(crate) fn obey(&mut self, order: Order) {
+        match order {
+            Order::Start { at_ns, from_ns, lease_until_ns } => self.start(at_ns, from_ns, lease_until_ns),
+            Order::Change { at_ns, share, to, over_ns } => self.change(at_ns, share, to, over_ns),
             Order::Grant { from, to, last } => {
                 self.wish = None;
                 self.command(Command::Grant { from, to, last });
@@ -95,10 +89,22 @@ impl Run {
         }
     }
 
-    fn start(&mut self, at_ns: u64, lease_until_ns: u64) {
+    fn start(&mut self, at_ns: u64, from_ns: u64, lease_until_ns: u64) {
         if matches!(self.stage, Stage::Preparing | Stage::Ready { .. }) {
-            self.stage = Stage::Running { start_ns: at_ns, lease_until_ns, abandoned: false };
-            self.command(Command::Start { at_ns, lease_until_ns });
+            self.start_ns = Some(at_ns);
+            self.stage = Stage::Running { lease_until_ns, abandoned: false };
+            self.command(Command::Start { at_ns, from_ns, lease_until_ns });
+        }
+    }
+
+    /// Takes another share. A load that this agent may not do ends its part of the run instead.
+    fn change(&mut self, at_ns: u64, share: Share, to: Option<Level>, over_ns: u64) {
+        self.command(Command::Change { at_ns, share, to, over_ns });
+        let Some((permit, to)) = self.permit.as_mut().zip(to) else { return };
+        if let Err(denied) = permit.adjust(Adjust { at_ns, to }) {
+            tracing::warn!(run = %self.id, %denied, "the load was adjusted to what may not be done here, so it ends here");
+            let drain_ns = u64::try_from(permit.drain().as_nanos()).unwrap_or(u64::MAX);
+            self.command(Command::Stop { at_ns, drain_ns });
         }
     }
 
@@ -122,6 +128,15 @@ impl Run {
         match &mut self.engine {
             Some(engine) => engine.events.recv().await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// What the engine has told already, as [`Self::next_event`] gives it; `None` if that would wait.
+    pub(crate) fn ready_event(&mut self) -> Option<Option<Event>> {
+        match self.engine.as_mut()?.events.try_recv() {
+            Ok(event) => Some(Some(event)),
+            Err(TryRecvError::Disconnected) => Some(None),
+            Err(TryRecvError::Empty) => None,
         }
     }
 
@@ -190,11 +205,16 @@ impl Run {
         matches!(self.stage, Stage::Running { .. })
     }
 
+    /// True once nothing more comes of it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
     /// Stops without an order to. Gives back whether there is something to deliver later.
     pub(crate) fn abandon(&mut self, now_ns: u64) -> bool {
-        let Stage::Running { start_ns, abandoned, .. } = &mut self.stage else { return false };
+        let Stage::Running { abandoned, .. } = &mut self.stage else { return false };
         *abandoned = true;
-        let at_ns = now_ns.saturating_sub(*start_ns);
+        let at_ns = now_ns.saturating_sub(self.start_ns.unwrap_or(now_ns));
         self.command(Command::Stop { at_ns, drain_ns: 0 });
         true
     }
@@ -213,14 +233,10 @@ impl Run {
         windows
     }
 
-    /// Stops all sending at once. The engine's threads end on a thread of their own, since the link must not wait.
+    /// Stops all sending at once.
     fn retire_engine(&mut self) {
         if let Some(engine) = self.engine.take() {
-            engine.loops.command(Command::Stop { at_ns: 0, drain_ns: 0 });
-            let thread = std::thread::Builder::new().name("volley-retire".to_owned());
-            if let Err(error) = thread.spawn(move || drop(engine)) {
-                tracing::warn!(%error, "no thread to end the engine on, so it was ended on the link's");
-            }
+            engine.loops.retire();
         }
     }
 

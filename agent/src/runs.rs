@@ -1,14 +1,21 @@
-//! The run at hand, the ones before it, and the journal of them all: orders and leases go in, reports come out.
+//! The run at hand, the ones before it, and the results of them all: orders and leases go in, reports come out.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use volley_engine::{Clock, Event, Setup, Spin};
-use volley_plan::Plan;
-use volley_plan::link::{FromAgent, Lease, Order, Progress, Report, RunId, Share};
+use volley_plan::allow::AllowList;
+use volley_plan::link::{FromAgent, Incarnation, Lease, Order, Progress, RunId, Share};
+use volley_plan::{Adjust, Plan};
 
+use crate::crash::crash_at;
+use crate::disk::{Answer, Job, Source};
 use crate::journal::Journal;
-use crate::run::{Launch, Launched, Run};
+use crate::launch::{Launch, Launched};
+use crate::leftovers::Leftovers;
+use crate::permit::Permit;
+use crate::run::Run;
 
 /// Most earlier runs whose orders are still known, so that a repeated `Prepare` can't start them again.
 const MAX_PAST: usize = 16;
@@ -20,28 +27,53 @@ struct Past {
     taken: u64,
 }
 
-/// The threads that each engine is to have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Threads {
-    /// How many, at least 1.
-    pub(crate) workers: usize,
+/// What each engine is made with.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// The agent's clock.
+    pub clock: Clock,
+    /// Worker threads, at least 1.
+    pub workers: usize,
     /// Whether those that have nothing to do spin before they sleep.
-    pub(crate) spin: Spin,
+    pub spin: Spin,
+    /// What may be sent to.
+    pub allow: Arc<AllowList>,
+}
+
+/// What an order to prepare says.
+struct Prepare {
+    plan: String,
+    hash: String,
+    share: Share,
+    seed: u64,
+    adjusted: Vec<Adjust>,
 }
 
 /// All runs of this agent.
-pub(crate) struct Runs {
-    clock: Clock,
-    threads: Threads,
+pub struct Runs {
+    means: Means,
     launch: Launch,
     at_hand: Option<Run>,
     past: VecDeque<Past>,
     journal: Journal,
+    leftovers: Leftovers,
+    /// No further run is taken.
+    leaving: bool,
 }
 
 impl Runs {
-    pub(crate) fn new(clock: Clock, threads: Threads, launch: Launch) -> Self {
-        Self { clock, threads, launch, at_hand: None, past: VecDeque::new(), journal: Journal::default() }
+    /// No runs yet. With `has_disk`, windows are sent only once [`Self::answer`] has said that they are kept.
+    #[must_use]
+    pub fn new(means: Means, launch: Launch, has_disk: bool) -> Self {
+        Self {
+            means,
+            launch,
+            at_hand: None,
+            past: VecDeque::new(),
+            journal: Journal::new(has_disk),
+            leftovers: Leftovers::default(),
+            leaving: false,
+        }
     }
 
     /// Takes an order if it is the next of its run; says whether it was. One that came before is a repeat; one too far
@@ -53,16 +85,17 @@ impl Runs {
             return false;
         }
         match (known, order) {
-            (None, Order::Prepare { plan, hash, share, seed }) => {
+            (None, Order::Prepare { plan, hash, share, seed, adjusted }) => {
                 self.displace();
-                self.prepare(run.clone(), &plan, &hash, share, seed);
+                self.prepare(run.clone(), Prepare { plan, hash, share, seed, adjusted });
+                crash_at("preparing");
             }
             (None, order) => {
                 tracing::warn!(%run, ?order, "a run's first order must be to prepare; it was ignored");
                 return false;
             }
             (Some(_), Order::Release) => self.release(run, number),
-            (Some(_), order) => self.obey(run, number, &order),
+            (Some(_), order) => self.obey(run, number, order),
         }
         true
     }
@@ -72,7 +105,7 @@ impl Runs {
         at_hand.or_else(|| self.past.iter().find(|past| past.run == *run).map(|past| past.taken))
     }
 
-    fn obey(&mut self, run: &RunId, number: u64, order: &Order) {
+    fn obey(&mut self, run: &RunId, number: u64, order: Order) {
         match &mut self.at_hand {
             Some(known) if known.id == *run => {
                 known.taken = number;
@@ -82,21 +115,35 @@ impl Runs {
         }
     }
 
-    fn prepare(&mut self, run: RunId, plan: &str, hash: &str, share: Share, seed: u64) {
+    fn prepare(&mut self, run: RunId, order: Prepare) {
         if let Some(given_up) = self.journal.open(&run) {
             tracing::warn!(run = %given_up, "its undelivered results were given up to make room for a new run's");
         }
-        let plan = checked_plan(plan, hash);
-        let engine = plan.map(|plan| self.launch_engine(plan, share, seed));
-        if let Err(reason) = &engine {
+        let permit = self.permit(&order);
+        if let Err(reason) = &permit {
             tracing::warn!(%run, reason, "the run was refused");
         }
+        let engine = permit.map(|permit| {
+            let engine = self.launch_engine(&permit, order);
+            (permit, engine)
+        });
         self.at_hand = Some(Run::prepared(run, engine));
     }
 
-    fn launch_engine(&self, plan: Plan, share: Share, seed: u64) -> Launched {
-        let Threads { workers, spin } = self.threads;
-        (self.launch)(Setup { plan: Arc::new(plan), share, workers, seed, clock: self.clock, spin })
+    /// Whether this agent may and will do it, or why not.
+    fn permit(&self, order: &Prepare) -> Result<Permit, String> {
+        if self.leaving {
+            return Err("this agent is about to end".to_owned());
+        }
+        let plan = checked_plan(&order.plan, &order.hash)?;
+        Permit::ask(plan, &order.adjusted, &self.means.allow)
+    }
+
+    fn launch_engine(&self, permit: &Permit, order: Prepare) -> Launched {
+        let Means { clock, workers, spin, .. } = self.means;
+        let Prepare { share, seed, adjusted, .. } = order;
+        let (plan, allow) = (permit.plan(), Arc::new(permit.addresses()));
+        (self.launch)(Setup { plan, share, adjusted, allow, workers, seed, clock, spin })
     }
 
     /// Ends the run at hand for another one. What it measured stays in the journal.
@@ -137,12 +184,29 @@ impl Runs {
         }
     }
 
-    pub(crate) fn acknowledge(&mut self, run: &RunId, sequence: u64) {
-        self.journal.acknowledge(run, sequence);
+    /// Windows up to this one are the coordinator's now. The largest number there is says that it knows nothing of the run.
+    pub(crate) fn acknowledge(&mut self, run: RunId, of: Option<Incarnation>, sequence: u64) {
+        if of.is_some() {
+            self.leftovers.acknowledge(&Source { run, of }, sequence);
+        } else if sequence == u64::MAX {
+            tracing::warn!(%run, "the coordinator knows nothing of this run, so it is forgotten here too");
+            match self.taken(&run) {
+                Some(taken) => self.release(&run, taken),
+                None => self.journal.forget(&run),
+            }
+        } else {
+            self.journal.acknowledge(&run, sequence);
+        }
     }
 
-    pub(crate) fn progress(&self) -> Option<Progress> {
-        self.at_hand.as_ref().map(|run| Progress { run: run.id.clone(), acknowledged: run.taken })
+    /// The run at hand, and how far this agent is with it.
+    #[must_use]
+    pub fn progress(&self) -> Option<Progress> {
+        self.at_hand.as_ref().map(|run| Progress {
+            run: run.id.clone(),
+            acknowledged: run.taken,
+            start_ns: run.start_ns,
+        })
     }
 
     /// Waits for what the engine at hand tells next. Safe to drop at any point.
@@ -153,21 +217,57 @@ impl Runs {
         }
     }
 
-    /// Takes what [`Self::next_event`] gave.
-    pub(crate) fn hear(&mut self, event: Option<Event>) {
+    /// What the engine at hand has told already, without waiting, for [`Self::hear`]; `None` if there is nothing.
+    pub fn ready_event(&mut self) -> Option<Option<Event>> {
+        self.at_hand.as_mut()?.ready_event()
+    }
+
+    /// Takes what the engine at hand tells; `None` if it ended without a last word.
+    pub fn hear(&mut self, event: Option<Event>) {
         let Some(run) = &mut self.at_hand else { return };
         if let Some((window, last)) = run.hear(event) {
+            if last {
+                crash_at("draining");
+            }
             self.journal.push(&run.id, &window, last);
         }
     }
 
+    /// What the disk is to do next. Each job is answered by [`Self::answer`], in their order.
+    pub fn next_job(&mut self) -> Option<Job> {
+        self.journal.next_job().or_else(|| self.leftovers.next_job())
+    }
+
+    /// Takes what the disk answers; `None` if it is gone for good.
+    pub fn answer(&mut self, answer: Option<Answer>) {
+        match answer {
+            Some(Answer::Found(sources)) => self.leftovers.found(sources),
+            Some(Answer::Kept { run, sequence }) => {
+                crash_at("window-saved");
+                self.journal.kept(&run, sequence);
+            }
+            Some(Answer::Failed { run, reason }) => {
+                if self.journal.unkept(&run) {
+                    tracing::warn!(%run, reason, "results can't be kept on disk, so this run's stay in memory only");
+                }
+            }
+            Some(Answer::Left { source, window }) => self.leftovers.read(&source, window),
+            Some(Answer::Done) => {}
+            None => {
+                tracing::error!("the disk's thread broke down; results are kept in memory only");
+                self.journal.without_disk();
+            }
+        }
+    }
+
     /// True while a run depends on the coordinator.
-    pub(crate) fn needs_contact(&self) -> bool {
+    #[must_use]
+    pub fn needs_contact(&self) -> bool {
         self.at_hand.as_ref().is_some_and(Run::needs_contact)
     }
 
     /// Stops the run at hand, since the coordinator has been silent for too long.
-    pub(crate) fn abandon(&mut self, now_ns: u64) {
+    pub fn abandon(&mut self, now_ns: u64) {
         let Some(run) = &mut self.at_hand else { return };
         tracing::warn!(run = %run.id, "the coordinator has been out of reach for too long; the run is stopped here");
         if !run.abandon(now_ns) {
@@ -175,40 +275,71 @@ impl Runs {
         }
     }
 
-    /// Stops the run at hand, since the agent is about to end. What was measured is then to be delivered.
-    pub(crate) fn stop(&mut self, now_ns: u64) {
+    /// Takes no further run, since the agent is about to end.
+    pub(crate) fn leave(&mut self) {
+        self.leaving = true;
+    }
+
+    /// Stops the run at hand, since the agent ends now. What was measured is then to be delivered.
+    pub fn stop(&mut self, now_ns: u64) {
+        self.leave();
         if let Some(run) = &mut self.at_hand {
             run.abandon(now_ns);
         }
     }
 
+    /// How long the run at hand may take to its end from the word to end it on.
+    pub(crate) fn patience(&self) -> Duration {
+        self.at_hand.as_ref().map_or(Duration::ZERO, Run::patience)
+    }
+
+    /// True while there is a run that something may still come of, or something of this process is not delivered.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.at_hand.as_ref().is_some_and(|run| !run.is_over()) || !self.journal.is_delivered()
+    }
+
     /// True while something was measured, or is still being measured, that the coordinator may not have.
-    pub(crate) fn owes_windows(&self) -> bool {
+    #[must_use]
+    pub fn owes_windows(&self) -> bool {
         self.at_hand.as_ref().is_some_and(Run::is_running) || !self.journal.is_delivered()
+    }
+
+    /// How many windows of this process are not acknowledged.
+    #[must_use]
+    pub fn owed_windows(&self) -> usize {
+        self.journal.owed()
+    }
+
+    /// How many runs of earlier processes are not delivered whole.
+    #[must_use]
+    pub fn leftovers(&self) -> usize {
+        self.leftovers.len()
     }
 
     pub(crate) fn reconnected(&mut self) {
         self.journal.reconnected();
+        self.leftovers.reconnected();
         if let Some(run) = &mut self.at_hand {
             run.reconnected();
         }
     }
 
     pub(crate) fn has_report(&self) -> bool {
-        self.at_hand.as_ref().is_some_and(Run::has_report) || self.journal.has_next()
+        let of_run = self.at_hand.as_ref().is_some_and(Run::has_report);
+        of_run || self.journal.has_next() || self.leftovers.has_next()
     }
 
-    /// What is to be said next. Wishes come before windows, so that no worker waits for its grant behind them.
+    /// What is to be said next. Wishes come before windows, so that no worker waits for its grant behind them; what earlier
+    /// processes left comes last.
     pub(crate) fn next_report(&mut self) -> Option<FromAgent> {
         if let Some(run) = &mut self.at_hand
             && let Some(report) = run.next_report()
         {
-            return Some(FromAgent::Report { run: run.id.clone(), report });
+            return Some(FromAgent::Report { run: run.id.clone(), of: None, report });
         }
-        let numbered = self.journal.next()?;
-        let report =
-            Report::Window { sequence: numbered.sequence, window: numbered.window, last: numbered.last };
-        Some(FromAgent::Report { run: numbered.run, report })
+        let window = self.journal.next().or_else(|| self.leftovers.next())?;
+        Some(window.into_report())
     }
 }
 

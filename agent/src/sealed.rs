@@ -18,7 +18,7 @@ const PART_BYTES: usize = 32;
 
 /// A window whose histograms are bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SealedWindow {
+pub struct SealedWindow {
     rows: BTreeMap<RowKey, SealedRow>,
     seconds: BTreeMap<u32, Second>,
     health: BTreeMap<u32, Health>,
@@ -27,7 +27,9 @@ pub(crate) struct SealedWindow {
 }
 
 impl SealedWindow {
-    pub(crate) fn of(window: &Window) -> Self {
+    /// The small form of a window.
+    #[must_use]
+    pub fn of(window: &Window) -> Self {
         Self {
             rows: window.rows.iter().map(|(key, row)| (*key, row.seal())).collect(),
             seconds: bounded(window.seconds.clone(), Second::merge, lasting),
@@ -37,7 +39,9 @@ impl SealedWindow {
         }
     }
 
-    pub(crate) fn open(&self) -> Window {
+    /// The window as it was.
+    #[must_use]
+    pub fn open(&self) -> Window {
         Window {
             rows: self.rows.iter().map(|(key, row)| (*key, opened(row))).collect(),
             seconds: self.seconds.clone(),

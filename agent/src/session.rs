@@ -1,11 +1,21 @@
-//! What is said over one connection, and in which order: plain code, without clock and without I/O.
+//! What is said over one connection, and in which order: plain code, without clock and without I/O. So it serves a
+//! simulation as it serves [`Agent`](crate::Agent): whoever drives it brings the clock, the connection, the engine (see
+//! [`Launch`]) and the disk (see [`Job`]), and asks in turn:
+//!
+//! - [`Session::connected`] for each connection, then [`Session::say`] while [`Session::has_to_say`], and [`Session::hear`];
+//! - [`Session::beat`] every [`PING_NS`](volley_plan::link::PING_NS);
+//! - [`Runs::hear`] with what the engine tells, [`Runs::abandon`] when there was no contact for too long;
+//! - [`Runs::next_job`] while the disk has room, and [`Runs::answer`] with what it answers.
 //!
 //! Nothing waits in a queue: what is to be said is worked out when there is room to say it, pings first. So a slow link
 //! delays reports, never pings.
 
 use volley_plan::link::{FromAgent, Hello, RoundTrip, ToAgent};
 
-use crate::runs::Runs;
+pub use crate::disk::{Answer, Job, Numbered, Source};
+pub use crate::launch::{Launch, Launched, Loops};
+pub use crate::runs::{Means, Runs};
+pub use crate::sealed::SealedWindow;
 
 /// Pings that are sent back to back on a new connection, so that the coordinator can judge the clocks at once.
 const FIRST_PINGS: u32 = 3;
@@ -56,34 +66,50 @@ impl Connection {
 }
 
 /// An agent's side of the link.
-pub(crate) struct Session {
+pub struct Session {
     hello: Hello,
     connection: Connection,
-    pub(crate) runs: Runs,
+    /// It was told to end, and says so with each ping.
+    leaving: bool,
+    /// What it works on.
+    pub runs: Runs,
 }
 
 impl Session {
-    pub(crate) fn new(hello: Hello, runs: Runs) -> Self {
-        Self { hello, connection: Connection::new(0), runs }
+    /// A session that has no connection yet.
+    #[must_use]
+    pub fn new(hello: Hello, runs: Runs) -> Self {
+        Self { hello, connection: Connection::new(0), leaving: false, runs }
     }
 
-    pub(crate) fn hello(&self) -> &Hello {
+    /// What this agent says of itself.
+    #[must_use]
+    pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
     /// A new connection begins. What may have been lost with the last one is said again.
-    pub(crate) fn connected(&mut self, now_ns: u64) {
+    pub fn connected(&mut self, now_ns: u64) {
         self.connection = Connection::new(now_ns);
         self.runs.reconnected();
     }
 
     /// True once the coordinator has let this agent join over the present connection.
-    fn is_welcome(&self) -> bool {
+    #[must_use]
+    pub fn is_welcome(&self) -> bool {
         self.connection.joining == Joining::Welcome
     }
 
+    /// Asks to be relieved, since the agent is about to end: takes no further run, and goes on with the one at hand until
+    /// the coordinator ends it.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+        self.connection.ping_due |= self.is_welcome();
+        self.runs.leave();
+    }
+
     /// Takes what the coordinator says. Gives back the reason if it refuses this agent.
-    pub(crate) fn hear(&mut self, now_ns: u64, message: ToAgent) -> Option<String> {
+    pub fn hear(&mut self, now_ns: u64, message: ToAgent) -> Option<String> {
         self.connection.silent_beats = 0;
         match message {
             ToAgent::Refused { reason } => return Some(reason),
@@ -104,20 +130,21 @@ impl Session {
             ToAgent::Order { run, number, order } => {
                 self.connection.ping_due |= self.runs.order(&run, number, order);
             }
-            ToAgent::Acknowledge { run, sequence } => self.runs.acknowledge(&run, sequence),
+            ToAgent::Acknowledge { run, of, sequence } => self.runs.acknowledge(run, of, sequence),
         }
         None
     }
 
     /// Another ping interval has gone by. False if the connection must be taken for dead.
-    pub(crate) fn beat(&mut self) -> bool {
+    pub fn beat(&mut self) -> bool {
         self.connection.silent_beats += 1;
         self.connection.ping_due |= self.is_welcome();
         self.connection.silent_beats < MAX_SILENT_BEATS
     }
 
     /// True if [`Self::say`] has something.
-    pub(crate) fn has_to_say(&self) -> bool {
+    #[must_use]
+    pub fn has_to_say(&self) -> bool {
         match self.connection.joining {
             Joining::Due => true,
             Joining::Asked => false,
@@ -126,7 +153,7 @@ impl Session {
     }
 
     /// What is to be said next, stamped now.
-    pub(crate) fn say(&mut self, now_ns: u64) -> Option<FromAgent> {
+    pub fn say(&mut self, now_ns: u64) -> Option<FromAgent> {
         let connection = &mut self.connection;
         match connection.joining {
             Joining::Due => {
@@ -138,7 +165,8 @@ impl Session {
                 connection.ping_due = false;
                 connection.pings = connection.pings.saturating_add(1);
                 let round_trip = connection.round_trip.take();
-                Some(FromAgent::Ping { sent_ns: now_ns, round_trip, progress: self.runs.progress() })
+                let (progress, leaving) = (self.runs.progress(), self.leaving);
+                Some(FromAgent::Ping { sent_ns: now_ns, round_trip, progress, leaving })
             }
             Joining::Welcome => self.runs.next_report(),
         }

@@ -1,16 +1,23 @@
 //! What the tests of several modules share: windows, plans, and an engine that does what the test says.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use volley_engine::{Clock, Command, Event, Setup, Spin};
-use volley_plan::link::{Order, RunId, Share, UserShare};
+use volley_plan::Plan;
+use volley_plan::allow::AllowList;
+use volley_plan::link::{Order, RunId, Share};
+use volley_plan::shape::Stripes;
 use volley_stats::{Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
 
-use crate::agent::{Agent, AgentOptions};
-use crate::run::{Launch, Launched, Loops};
-use crate::runs::{Runs, Threads};
+use crate::agent::Agent;
+use crate::disk::{Numbered, Source};
+use crate::launch::{Launch, Launched, Loops};
+use crate::options::AgentOptions;
+use crate::runs::{Means, Runs};
+use crate::sealed::SealedWindow;
 
 pub(crate) fn run_id(name: &str) -> RunId {
     RunId::new(name).expect("the test gives a run's name")
@@ -59,17 +66,62 @@ pub(crate) fn window_of(second: u32, part: Part, latencies_ns: &[u64]) -> Window
     }
 }
 
-/// All users of a plan that has one.
-pub(crate) fn only_user() -> Share {
-    Share::Users(UserShare { users: 1, first_user: 0, every: 1 })
+/// All that a plan of users has.
+pub(crate) fn all_users() -> Share {
+    Share { stripes: Stripes::default().all(), bounds: None }
 }
 
 /// An order to prepare a plan of ten requests, as a coordinator sends it.
 pub(crate) fn prepare() -> Order {
     let plan =
         volley_plan::parse("target: http://127.0.0.1:9/\nusers: 1\nrequests: 10\n").expect("a good plan");
+    prepare_to(&plan)
+}
+
+/// The same of another plan.
+pub(crate) fn prepare_to(plan: &Plan) -> Order {
     let hash = plan.hash().to_string();
-    Order::Prepare { plan: plan.canonical_json(), hash, share: only_user(), seed: 42 }
+    Order::Prepare { plan: plan.canonical_json(), hash, share: Share::all(plan), seed: 42, adjusted: vec![] }
+}
+
+/// An order to start at this time on the agent's clock, with a lease of 50 ns.
+pub(crate) fn start(at_ns: u64) -> Order {
+    Order::Start { at_ns, from_ns: 0, lease_until_ns: 50 }
+}
+
+/// A window of that source with this number.
+pub(crate) fn numbered(source: &Source, sequence: u64, last: bool) -> Numbered {
+    let window = SealedWindow::of(&window(u32::try_from(sequence).expect("few"), &[sequence * 1_000]));
+    Numbered { source: source.clone(), sequence, window, last }
+}
+
+/// A place for an agent's results that is removed with this.
+#[derive(Debug)]
+pub(crate) struct State(PathBuf);
+
+impl State {
+    pub(crate) fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("volley-agent-test-{:016x}", rand::random::<u64>()));
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.clone()
+    }
+
+    /// The names of all that is in it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten();
+        let names = entries.map(|entry| entry.expect("a name can be read").file_name());
+        names.map(|name| name.into_string().expect("names are ASCII")).collect()
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// One engine that was launched.
@@ -95,6 +147,10 @@ struct FakeLoops(Arc<Mutex<Vec<Command>>>);
 impl Loops for FakeLoops {
     fn command(&self, command: Command) {
         lock(&self.0).push(command);
+    }
+
+    fn retire(self: Box<Self>) {
+        self.command(Command::Stop { at_ns: 0, drain_ns: 0 });
     }
 }
 
@@ -123,11 +179,31 @@ impl Engines {
     }
 
     pub(crate) fn runs(&self) -> Runs {
-        Runs::new(Clock::start(), Threads { workers: 3, spin: Spin::On }, self.launch())
+        self.runs_allowed("any")
+    }
+
+    /// Runs of an agent that has this rule for what it may do.
+    pub(crate) fn runs_allowed(&self, rule: &str) -> Runs {
+        let allow = Arc::new(AllowList::parse([rule]).expect("a good rule"));
+        Runs::new(Means { clock: Clock::start(), workers: 3, spin: Spin::On, allow }, self.launch(), false)
+    }
+
+    /// Runs of an agent that has a disk.
+    pub(crate) fn runs_on_disk(&self) -> Runs {
+        let options = AgentOptions::default();
+        Runs::new(options.means(Clock::start()), self.launch(), true)
     }
 
     pub(crate) fn agent(&self) -> Agent {
-        let options = AgentOptions { name: Some("tester".to_owned()), workers: Some(3), spin: Spin::On };
+        self.agent_with(AgentOptions::default())
+    }
+
+    /// An agent that keeps its results there.
+    pub(crate) fn agent_on(&self, state: &State) -> Agent {
+        self.agent_with(AgentOptions { state: Some(state.path()), ..AgentOptions::default() })
+    }
+
+    fn agent_with(&self, options: AgentOptions) -> Agent {
         Agent::with_launch(options, self.launch())
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{agent, coordinator, plan, quick, run, target};
+use crate::{agent, coordinator, plan, probe, quick, run, runs, target, token};
 
 /// Loads an HTTP server and measures what it does, from this process or from a fleet of agents.
 ///
@@ -32,6 +32,12 @@ pub(crate) enum Command {
     Agent(agent::Options),
     /// Run a plan in this process, or on a coordinator
     Run(run::Options),
+    /// Look at the runs of a coordinator, stop and adjust them
+    Runs(runs::Options),
+    /// Ask a service's /healthz or /readyz, for health checks in containers
+    Probe(probe::Options),
+    /// Print a new token, for coordinators that listen beyond loopback
+    Token(token::Options),
     /// Serve the echo target, which answers by path: /bytes/2048, /delay/20ms, /status/503 and more
     Target(target::Options),
     /// Look at plans
@@ -78,6 +84,15 @@ mod tests {
         check("coordinator --store memory", "store: Some(\"memory\")");
         check("agent --coordinator h:1 --name n", "name: Some(\"n\")");
         check("plan check plan.yaml", "Check");
+        check("token", "Token");
+        check("probe http://127.0.0.1:1/healthz", "Probe");
+        check("runs ls", "coordinator: \"http://127.0.0.1:7070\"");
+        check("runs stop a-1 --coordinator http://h:1", "coordinator: \"http://h:1\"");
+        check("runs adjust a-1 --rate 500/s", "rate: Some(\"500/s\")");
+        check("runs adjust a-1 --users 0", "users: Some(0)");
+        check("coordinator --allow 10.0.0.0/8:80 --allow any", "allow: [\"10.0.0.0/8:80\", \"any\"]");
+        check("agent --coordinator h:1 --label zone=eu --label a=b", "(\"zone\", \"eu\"), (\"a\", \"b\")");
+        check("agent --coordinator h:1 --no-state --measure --weight 3", "no_state: true");
     }
 
     #[test]
@@ -87,5 +102,11 @@ mod tests {
         check("http://x/ -c none", "invalid value 'none'");
         check("agent", "--coordinator");
         check("http://x/ --workers 0", "invalid value '0'");
+        check("runs adjust a-1", "required");
+        check("runs adjust a-1 --rate 5/s --users 5", "cannot be used with");
+        check("runs stop a/b", "a run's name");
+        check("agent --coordinator h:1 --label zone", "NAME=VALUE");
+        check("agent --coordinator h:1 --weight 0", "invalid value '0'");
+        check("agent --coordinator h:1 --no-state --state d", "cannot be used with");
     }
 }

@@ -1,21 +1,30 @@
 //! The volley program: one binary, one module a subcommand.
 
+mod access;
 mod agent;
 mod arguments;
 mod coordinator;
 mod exit;
 mod format;
 mod logging;
+mod notify;
 mod output;
 mod plan;
+mod probe;
 mod processor;
 mod progress;
 mod quick;
+mod rest;
 mod run;
+mod runs;
 mod session;
 mod signals;
+mod state;
 mod summary;
 mod target;
+#[cfg(test)]
+mod testing;
+mod token;
 
 use std::process::ExitCode;
 
@@ -30,6 +39,9 @@ fn main() -> ExitCode {
         Some(Command::Coordinator(options)) => coordinator::main(&options),
         Some(Command::Agent(options)) => agent::main(options),
         Some(Command::Run(options)) => run::main(&options),
+        Some(Command::Runs(options)) => runs::main(&options),
+        Some(Command::Token(_)) => token::main(),
+        Some(Command::Probe(options)) => probe::main(options),
         Some(Command::Target(options)) => target::main(&options),
         Some(Command::Plan(options)) => plan::main(&options),
         None => quick::main(arguments.quick),

@@ -12,9 +12,11 @@ use volley_agent::Spin;
 use volley_coordinator::RunDocument;
 use volley_plan::{Plan, Verdict};
 
+use crate::access::TokenOptions;
 use crate::exit::{Exit, Failure};
 use crate::processor::CpuTime;
 use crate::progress::Progress;
+use crate::rest::Rest;
 use crate::session::{Local, Remote, Session};
 use crate::signals::Signals;
 use crate::summary::summary;
@@ -31,6 +33,8 @@ pub(crate) struct Options {
     /// The coordinator to run it on, such as http://127.0.0.1:7070 [default: this process]
     #[arg(long, value_name = "URL", env = "VOLLEY_COORDINATOR")]
     coordinator: Option<String>,
+    #[command(flatten)]
+    token: TokenOptions,
     /// Worker threads, in a run of this process [default: one a core]
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
@@ -67,7 +71,8 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
             Err(Failure::new(Exit::Usage, sentence))
         }
         Some(url) => {
-            let remote = Remote::new(url, options.plan.clone(), text)?;
+            let rest = Rest::new(url, options.token.token()?.as_ref())?;
+            let remote = Remote::new(rest, options.plan.clone(), text);
             runtime()?.block_on(play(remote, options.json))
         }
     }
@@ -87,7 +92,7 @@ async fn play(mut session: impl Session, json: bool) -> Result<Exit, Failure> {
     let mut signals = Signals::catch()?;
     tokio::select! {
         started = session.start() => started?,
-        () = signals.next() => return Ok(Exit::Interrupted),
+        _ = signals.next() => return Ok(Exit::Interrupted),
     }
     let mut progress = Progress::to_stderr();
     let end = follow(&mut session, &mut signals, &mut progress).await;
@@ -123,14 +128,18 @@ async fn follow(
     loop {
         let document = tokio::select! {
             document = session.wait(LOOK_EVERY) => document?,
-            () = signals.next() => {
+            _ = signals.next() => {
                 if interrupted {
                     return Ok(End::Left);
                 }
                 interrupted = true;
                 progress.clear();
                 output::say("stopping; Ctrl-C again leaves at once");
-                session.stop().await?;
+                // A coordinator that is away may take its time for it.
+                tokio::select! {
+                    stopped = session.stop() => stopped?,
+                    _ = signals.next() => return Ok(End::Left),
+                }
                 continue;
             }
         };

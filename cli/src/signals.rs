@@ -9,6 +9,15 @@ pub(crate) struct Signals {
     terminate: Signal,
 }
 
+/// Which of them came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// A person at the terminal pressed Ctrl-C.
+    Interrupt,
+    /// Whatever keeps services wants this one to end.
+    Terminate,
+}
+
 impl Signals {
     /// Catches the signals.
     pub(crate) fn catch() -> anyhow::Result<Self> {
@@ -17,10 +26,10 @@ impl Signals {
     }
 
     /// Resolves at the next signal. Dropping the future loses none.
-    pub(crate) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> Ask {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => Ask::Interrupt,
+            _ = self.terminate.recv() => Ask::Terminate,
         }
     }
 }

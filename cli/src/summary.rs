@@ -177,4 +177,4 @@ fn processor(cpu: CpuTime) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

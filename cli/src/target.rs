@@ -30,6 +30,10 @@ async fn serve(options: &Options) -> anyhow::Result<()> {
     let mut signals = Signals::catch()?;
     let server = volley_echo::Server::bind(volley_echo::Options::new(options.listen)).await?;
     output::say(&format!("echo target on http://{}/", server.local_addr()));
-    server.serve(async { signals.next().await }).await;
+    server
+        .serve(async {
+            signals.next().await;
+        })
+        .await;
     Ok(())
 }

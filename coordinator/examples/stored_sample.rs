@@ -13,10 +13,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use volley_coordinator::document::{AgentDocument, DOCUMENT_VERSION, LogLine, Progress, RunDocument};
-use volley_coordinator::store::{Arrival, Delivery, Retention, SavedOrder, SqliteStore, Store};
+use volley_coordinator::store::{Arrival, Delivery, Retention, SavedOrder, SqliteStore, Standing, Store};
+use volley_lifecycle::{Action, AgentFacts, AgentShare, Event, Run, Settings};
 use volley_plan::health::HealthSum;
-use volley_plan::link::{ArrivalShare, Incarnation, Order, RunId, Share, UserShare};
-use volley_plan::shape::Stripes;
+use volley_plan::link::{Incarnation, RunId, WindowFacts};
 use volley_stats::{ErrorKind, Health, Iterations, Part, Row, RowKey, Second, Timed, Window};
 
 type Done = Result<(), Box<dyn Error>>;
@@ -47,35 +47,25 @@ async fn finished(store: &SqliteStore) -> Done {
             let row = row(5, 0);
             window.rows.insert(RowKey::second(second, 1), row);
         }
-        keep(store, &run.id, u64::from(second) + 1, window, Arrival::InTime).await?;
+        let facts = WindowFacts::counted(&window);
+        keep(store, &run.id, (u64::from(second) + 1, &facts), window, Arrival::InTime).await?;
         store.complete(&run.id, second).await?;
     }
     run.progress.over = true;
     run.progress.state = "finished".to_owned();
     store.update(&run).await?;
-    keep(store, &run.id, 71, window(69, 4, 0), Arrival::Late).await
+    keep(store, &run.id, (71, &WindowFacts::default()), window(69, 4, 0), Arrival::Late).await
 }
 
-/// A run that goes on: two seconds are complete, the third is not.
+/// A run that goes on, whose agent was granted 50 of 100 iterations: two seconds are complete, the third is not.
 async fn going_on(store: &SqliteStore) -> Done {
-    let mut run = document("20261201-110000-00000002", "going on")?;
-    store.create(&run).await?;
-    run.progress.state = "running".to_owned();
-    run.progress.agents = vec![agent()];
-    store.update(&run).await?;
-    let orders = [
-        prepare(&run, Share::Users(UserShare { users: 1, first_user: 0, every: 1 })),
-        Order::Start { at_ns: 5, lease_until_ns: 6 },
-        Order::Grant { from: 0, to: 50, last: false },
-    ];
-    for (number, order) in (1..).zip(orders) {
-        let agent = Incarnation(u64::MAX);
-        store.save_order(&run.id, SavedOrder { agent, number, order }).await?;
-    }
+    let run = document("20261201-110000-00000002", "going on")?;
+    let mut decider = Decider::begin(store, run).await?;
+    decider.decide(Event::GrantWanted { agent: AGENT, taken: 25, iterations: 25 }).await?;
     for second in 0..3 {
-        keep(store, &run.id, u64::from(second) + 1, window(second, 10, 0), Arrival::InTime).await?;
+        decider.report(window(second, 10, 0)).await?;
         if second == 1 {
-            store.complete(&run.id, 2).await?;
+            store.complete(decider.run.id(), 2).await?;
         }
     }
     Ok(())
@@ -85,32 +75,92 @@ async fn going_on(store: &SqliteStore) -> Done {
 /// complete.
 async fn open(store: &SqliteStore) -> Done {
     let mut run = document("20261201-120000-00000003", "open")?;
-    run.plan = r#"{"target":"http://127.0.0.1:1/","rate":"12/s","duration":"60s","warmup":"2s"}"#.to_owned();
-    store.create(&run).await?;
-    run.progress.state = "running".to_owned();
-    run.progress.agents = vec![agent()];
-    store.update(&run).await?;
-    let stripes = Stripes::default().all();
-    let share = Share::Arrivals(ArrivalShare { stripes, max_in_flight: 100, connections: Some(7) });
-    let order = SavedOrder { agent: Incarnation(u64::MAX), number: 1, order: prepare(&run, share) };
-    store.save_order(&run.id, order).await?;
+    run.plan = concat!(
+        r#"{"target":"http://127.0.0.1:1/","rate":"12/s","duration":"60s","warmup":"2s","#,
+        r#""max_in_flight":100,"http":{"connections":7}}"#
+    )
+    .to_owned();
+    let mut decider = Decider::begin(store, run).await?;
     for second in 0..5 {
         let part = if second < 2 { Part::Warmup } else { Part::Measured };
-        keep(store, &run.id, u64::from(second) + 1, open_window(second, part), Arrival::InTime).await?;
+        decider.report(open_window(second, part)).await?;
         if second == 3 {
-            store.complete(&run.id, 4).await?;
+            store.complete(decider.run.id(), 4).await?;
         }
     }
     Ok(())
 }
 
-fn prepare(run: &RunDocument, share: Share) -> Order {
-    Order::Prepare { plan: run.plan.clone(), hash: run.plan_hash.clone(), share, seed: 42 }
+/// The agent of all runs.
+const AGENT: Incarnation = Incarnation(u64::MAX);
+
+/// The decider of a run with one agent. What it says is saved as its driver does it.
+struct Decider<'a> {
+    store: &'a SqliteStore,
+    run: Run,
+    sequence: u64,
 }
 
-async fn keep(store: &SqliteStore, run: &RunId, sequence: u64, window: Window, arrival: Arrival) -> Done {
-    let (agent, window) = (Incarnation(u64::MAX), Arc::new(window));
-    store.keep_window(Delivery { run, agent, sequence, window: &window, arrival }).await?;
+impl<'a> Decider<'a> {
+    /// A run that has just been started.
+    async fn begin(store: &'a SqliteStore, mut document: RunDocument) -> Result<Self, Box<dyn Error>> {
+        store.create(&document).await?;
+        document.progress.state = "running".to_owned();
+        document.progress.agents = vec![agent()];
+        store.update(&document).await?;
+        let plan = Arc::new(volley_plan::parse(&document.plan).map_err(|faults| format!("{faults:?}"))?);
+        let facts = AgentFacts {
+            incarnation: AGENT,
+            name: "a".to_owned(),
+            version: "0.1.0".to_owned(),
+            workers: 2,
+            labels: BTreeMap::new(),
+            weight: None,
+            capacity: None,
+        };
+        let (run, actions) = Run::new(1, document.id, plan, 42, Settings::default(), vec![facts]);
+        let mut decider = Self { store, run, sequence: 0 };
+        decider.save(actions).await?;
+        decider.decide(Event::Ready { agent: AGENT }).await?;
+        Ok(decider)
+    }
+
+    async fn decide(&mut self, event: Event) -> Done {
+        let actions = self.run.handle(1, event);
+        self.save(actions).await
+    }
+
+    async fn save(&mut self, actions: Vec<Action>) -> Done {
+        let order = |action| match action {
+            Action::Send { agent, number, order } => Some(SavedOrder { agent, number, order }),
+            _ => None,
+        };
+        let orders: Vec<_> = actions.into_iter().filter_map(order).collect();
+        let agents = self.run.agents().map(AgentShare::record).collect();
+        let standing = Standing { run: self.run.record(), agents };
+        self.store.save_orders(self.run.id(), standing, &orders).await?;
+        Ok(())
+    }
+
+    /// Its agent reports a window.
+    async fn report(&mut self, window: Window) -> Done {
+        self.sequence += 1;
+        let facts = WindowFacts::of(self.sequence, &window, false, self.run.load());
+        self.run.handle(1, Event::Window { agent: AGENT, facts });
+        let reported = self.run.agents().next().map(|agent| agent.reported).ok_or("an agent")?;
+        keep(self.store, self.run.id(), (self.sequence, &reported), window, Arrival::InTime).await
+    }
+}
+
+async fn keep(
+    store: &SqliteStore,
+    run: &RunId,
+    (sequence, facts): (u64, &WindowFacts),
+    window: Window,
+    arrival: Arrival,
+) -> Done {
+    let window = Arc::new(window);
+    store.keep_window(Delivery { run, agent: AGENT, sequence, window: &window, facts, arrival }).await?;
     Ok(())
 }
 
@@ -134,12 +184,14 @@ fn document(id: &str, name: &str) -> Result<RunDocument, Box<dyn Error>> {
 
 fn agent() -> AgentDocument {
     AgentDocument {
-        incarnation: Incarnation(u64::MAX),
+        incarnation: AGENT,
         name: "a".to_owned(),
         version: "0.1.0".to_owned(),
         workers: 2,
         state: "running".to_owned(),
         share: "1 user".to_owned(),
+        part: 1.0,
+        outlier: None,
         users: 1,
         granted: 50,
         started: 0,
@@ -147,6 +199,7 @@ fn agent() -> AgentDocument {
         unknown: Some(0),
         lost_at_s: None,
         drift_ms: Some(0.25),
+        gaps: Vec::new(),
         round_trip_ms: Some(0.125),
         last_seen_s: Some(0.5),
         health: HealthSum { seconds: 1, ..HealthSum::default() },

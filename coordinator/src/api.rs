@@ -1,9 +1,13 @@
 //! REST under `/api/v1`, and the checks that every request passes, pages included.
 //!
-//! Errors are problem details ([`problem`]); nothing changes by GET; who may ask at all is decided in [`guard`].
+//! Errors are problem details ([`problem`]); nothing changes by GET; what a browser can be made to ask is decided in
+//! [`guard`], and who may ask at all in [`crate::access`].
 
+mod adjust;
+mod agents;
 mod guard;
 mod health;
+mod log;
 mod ops;
 mod problem;
 mod runs;
@@ -11,18 +15,24 @@ mod stream;
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
+use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, Method, Uri, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
+use axum::routing::{get, patch, post};
 use axum::{Router, middleware};
+use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
 use volley_plan::MAX_PLAN_BYTES;
 
+use crate::access::{self, Gate};
 use crate::coordinator::{Coordinator, Shared};
 use crate::pages::PageError;
+use guard::Hosts;
 
-pub(crate) use problem::{Problem, RunPath};
+pub(crate) use adjust::Asked;
+pub(crate) use problem::{AgentPath, Problem, RunPath};
 
 /// What handlers are given.
 #[derive(Clone)]
@@ -57,21 +67,34 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/runs", post(runs::create).get(runs::list))
         .route("/runs/{id}", get(runs::show))
         .route("/runs/{id}/stop", post(runs::stop))
+        .route("/runs/{id}/adjust", post(adjust::adjust))
         .route("/runs/{id}/stream", get(stream::stream))
         .route("/runs/{id}/health", get(health::show))
-        .route("/agents", get(ops::agents))
+        .route("/runs/{id}/log", get(log::show))
+        .route("/agents", get(agents::list))
+        .route("/agents/{incarnation}", patch(agents::change))
         .merge(ops());
     Router::new().nest("/api/v1", v1).merge(ops())
 }
 
 /// All routes with the checks and headers that go with each of them.
-pub(crate) fn guarded(router: Router<AppState>, state: AppState) -> Router {
+pub(crate) fn guarded(router: Router<AppState>, state: AppState, gate: Arc<Gate>) -> Router {
+    let hosts = if gate.is_open() { Hosts::Loopback } else { Hosts::Any };
     router
+        .merge(access::router(gate.clone()))
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
         .layer(DefaultBodyLimit::max(MAX_PLAN_BYTES))
-        .layer(middleware::from_fn(guard::guard))
+        .layer(middleware::from_fn_with_state(gate, access::admit))
+        .layer(middleware::from_fn_with_state(hosts, guard::guard))
         .with_state(state)
+}
+
+/// What a small body says, which is JSON whatever its content type says; `like` is an example.
+fn json_body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>, like: &str) -> Result<T, Problem> {
+    let body = body.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+    serde_json::from_slice(&body)
+        .map_err(|error| Problem::new(422, "The body cannot be read", format!("{error}; expected {like}")))
 }
 
 /// A person who follows a wrong link gets a page, a program gets problem details.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use volley_plan::link::{FromAgent, Hello, Incarnation, Order, Progress, Report, RoundTrip, RunId, ToAgent};
+use volley_plan::link::{FromAgent, Hello, Incarnation, Progress, Report, RoundTrip, RunId, ToAgent};
 
-use crate::coordinator::Shared;
+use crate::coordinator::{Ping, Shared};
 use crate::driver::{Input, Pong};
 use crate::fleet::Connection;
 
@@ -84,10 +84,15 @@ async fn converse(
             message = timeout(SILENT_FOR, from.recv()) => message,
         };
         match message {
-            Ok(Some(FromAgent::Ping { sent_ns, round_trip, progress })) => {
+            Ok(Some(FromAgent::Ping { sent_ns, round_trip, progress, leaving })) => {
+                heard(shared, agent);
                 pinged(shared, agent, sent_ns, round_trip, progress).await;
+                leaves(shared, agent, leaving).await;
             }
-            Ok(Some(FromAgent::Report { run, report })) => reported(shared, agent, &run, report).await,
+            Ok(Some(FromAgent::Report { run, of, report })) => {
+                heard(shared, agent);
+                reported(shared, agent, &run, of, report).await;
+            }
             Ok(Some(FromAgent::Join(_))) => {
                 return shared.turn_away(agent, "a second join on one connection");
             }
@@ -107,6 +112,15 @@ fn heard(shared: &Shared, agent: Incarnation) {
     }
 }
 
+/// An agent that is about to end gets no further run, and is relieved of its share in the one at hand.
+async fn leaves(shared: &Shared, agent: Incarnation, leaving: bool) {
+    if shared.fleet(|fleet, _| fleet.is_leaving(agent, leaving)) {
+        tracing::info!(%agent, "agent is about to leave");
+        shared.relieve(agent).await;
+        shared.fleet_changed();
+    }
+}
+
 async fn pinged(
     shared: &Shared,
     agent: Incarnation,
@@ -114,32 +128,31 @@ async fn pinged(
     round_trip: Option<RoundTrip>,
     progress: Option<Progress>,
 ) {
-    heard(shared, agent);
     let (received_ns, at_work) = shared.fleet(|fleet, now_ns| {
         fleet.pinged(agent, sent_ns, now_ns, round_trip);
         (now_ns, fleet.run_of(agent))
     });
     let pong = Pong { sent_ns, received_ns };
     // An agent that doesn't know of its run yet has taken no order of it.
-    let unaware = |run| Progress { run, acknowledged: 0 };
-    let Some(Progress { run, acknowledged }) = progress.or_else(|| at_work.map(unaware)) else {
+    let unaware = |run| Progress { run, acknowledged: 0, start_ns: None };
+    let Some(Progress { run, acknowledged, start_ns }) = progress.or_else(|| at_work.map(unaware)) else {
         shared.pong(agent, pong, None);
+        shared.is_free(agent);
         // It joined with an offer, but a run that it was offered to then may not have taken it.
         return shared.offer_if_wanted();
     };
-    let input = Input::Pinged { agent, acknowledged, pong };
-    if shared.hand_over(&run, input).await.is_err() {
-        // Nobody here knows this run, so nobody will ever take its results or let the agent go.
-        let number = acknowledged.saturating_add(1);
-        shared.send_order(agent, &run, number, Order::Release);
+    let on_our_clock = |ns| shared.fleet(|fleet, _| fleet.to_coordinator_ns(agent, ns));
+    let start_ns = start_ns.and_then(on_our_clock);
+    if !shared.answer_ping(&run, Ping { agent, acknowledged, start_ns }, pong).await {
         shared.pong(agent, pong, None);
-        tracing::warn!(%agent, %run, "agent works for an unknown run: let go");
+        shared.let_go(agent, &run, acknowledged).await;
     }
 }
 
-async fn reported(shared: &Shared, agent: Incarnation, run: &RunId, report: Report) {
-    heard(shared, agent);
-    if shared.hand_over(run, Input::Reported { agent, report }).await.is_err() {
-        tracing::debug!(%agent, %run, "report on an unknown run left out");
+/// Brings a report to its run.
+async fn reported(shared: &Shared, agent: Incarnation, run: &RunId, of: Option<Incarnation>, report: Report) {
+    let input = Input::Reported { agent, of, report };
+    if let Err(Input::Reported { report, .. }) = shared.hand_over(run, input).await {
+        shared.take_late(agent, run, of, report).await;
     }
 }

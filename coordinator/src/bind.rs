@@ -1,26 +1,35 @@
-//! Where a coordinator may listen.
+//! Where a service may listen.
 
 use std::net::SocketAddr;
 
 use thiserror::Error;
 
-/// An address that a coordinator must not listen on.
+/// An address that a service must not listen on without a token.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
-    "refusing to listen on {address}: whoever reaches it could start load, and this version has no tokens to tell who \
-     may; listen on 127.0.0.1 or [::1] and reach it through an SSH tunnel"
+    "refusing to listen on {address} without a token, since whoever reaches it could start load. Make one with `volley \
+     token > volley.token` and give it here and to every agent with --token-file volley.token; or listen on {loopback} \
+     and reach it through an SSH tunnel",
+    loopback = if .address.is_ipv4() { "127.0.0.1" } else { "[::1]" }
 )]
 pub struct BindRefused {
     /// The address.
     pub address: SocketAddr,
 }
 
-/// Lets only loopback addresses through (127.0.0.0/8, ::1, and the former written as IPv6).
+/// Lets loopback addresses through (127.0.0.0/8, ::1, and the former written as IPv6), and others only where each request
+/// has to show a token.
 ///
 /// # Errors
 /// [`BindRefused`] for every other address.
-pub fn check_bind(address: SocketAddr) -> Result<(), BindRefused> {
-    if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(BindRefused { address }) }
+pub fn check_bind(address: SocketAddr, has_token: bool) -> Result<(), BindRefused> {
+    if has_token || is_loopback(address) { Ok(()) } else { Err(BindRefused { address }) }
+}
+
+/// Whether only processes of this host can reach an address.
+#[must_use]
+pub fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 #[cfg(test)]
@@ -28,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_18_only_loopback_is_listened_on() {
+    fn case_18_without_a_token_only_loopback_is_listened_on() {
         for (address, is_fine) in [
             ("127.0.0.1:7070", true),
             ("127.8.9.1:1", true),
@@ -39,9 +48,13 @@ mod tests {
             ("192.168.1.5:7070", false),
             ("[::ffff:10.0.0.1]:7070", false),
         ] {
-            assert_eq!(check_bind(address.parse().unwrap()).is_ok(), is_fine, "{address}");
+            let address = address.parse().unwrap();
+            assert_eq!(check_bind(address, false).is_ok(), is_fine, "{address}");
+            assert_eq!(check_bind(address, true), Ok(()), "{address}");
         }
-        let refused = check_bind("0.0.0.0:7070".parse().unwrap()).unwrap_err();
-        assert!(refused.to_string().contains("0.0.0.0:7070") && refused.to_string().contains("token"));
+        let refused = check_bind("0.0.0.0:7070".parse().unwrap(), false).unwrap_err().to_string();
+        for part in ["0.0.0.0:7070", "volley token", "--token-file", "127.0.0.1"] {
+            assert!(refused.contains(part), "{refused}");
+        }
     }
 }

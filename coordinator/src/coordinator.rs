@@ -9,23 +9,35 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use volley_plan::Plan;
+use volley_lifecycle::CannotAdjust;
 use volley_plan::link::{FromAgent, Incarnation, Lease, Order, RunId, ToAgent};
+use volley_plan::{AgentsWanted, Denied, Level};
 
 use crate::attach;
 use crate::clock::Clock;
+use crate::crash;
 use crate::document::RunDocument;
 use crate::driver::{Input, Pong};
 use crate::fleet::{AgentView, Fleet, Strength};
 use crate::live::Live;
 use crate::past::Shelf;
+use crate::queue::Queue;
+use crate::serve::Ending;
 use crate::settings::Settings;
 use crate::store::Store;
 
+mod beside;
+mod late;
+mod resume;
 mod runs;
 mod start;
+mod turns;
 
+pub(crate) use beside::Ping;
 pub use start::{NewRun, StartError};
+
+/// How long drivers may take to carry out what is decided already, at the end.
+const DRIVERS_END_WITHIN: Duration = Duration::from_secs(2);
 
 /// A coordinator. Clones are the same one.
 #[derive(Clone)]
@@ -44,19 +56,47 @@ pub enum StopError {
     Over(RunId),
 }
 
+/// Why a run's load cannot be adjusted.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum AdjustRefused {
+    /// There is none of this name.
+    #[error("there is no run {0}")]
+    NotFound(RunId),
+    /// It is over.
+    #[error("run {0} is over already")]
+    Over(RunId),
+    /// It waits for its turn.
+    #[error("the run is queued; it can be adjusted while it is running")]
+    Queued,
+    /// The target may not be loaded so hard.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// It can't be adjusted so, or not now.
+    #[error(transparent)]
+    Not(#[from] CannotAdjust),
+}
+
 /// What all tasks of a coordinator share. Each lock is held for the time of one look or change, never over an
-/// `await`, and none of these locks is taken while another is held.
+/// `await`, and none of these locks is taken while another is held, but for the fleet's while the queue advances.
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) settings: Settings,
     fleet: Mutex<Fleet>,
     runs: Mutex<Runs>,
+    /// Whose turn it is to begin.
+    queue: Mutex<Queue>,
     /// What was read back of runs that are not here any more.
     shelf: Mutex<Shelf>,
+    /// Agents that have delivered all that they had of a run that nobody drives any more.
+    delivered: Mutex<BTreeSet<Incarnation>>,
+    /// Held by whoever adds something late to such a run.
+    late: tokio::sync::Mutex<()>,
     /// Counts changes of the fleet.
     fleet_changes: watch::Sender<u64>,
     stopping: AtomicBool,
+    /// Closed while there is no driver.
+    drivers: watch::Sender<()>,
     agents_address: OnceLock<String>,
 }
 
@@ -80,15 +120,20 @@ impl Coordinator {
     /// A coordinator without agents and runs. It does nothing by itself.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, settings: Settings) -> Self {
+        crash::announce();
         let shared = Shared {
             clock: Clock::start(),
             store,
             settings,
             fleet: Mutex::default(),
             runs: Mutex::default(),
+            queue: Mutex::default(),
             shelf: Mutex::default(),
+            delivered: Mutex::default(),
+            late: tokio::sync::Mutex::default(),
             fleet_changes: watch::Sender::new(0),
             stopping: AtomicBool::new(false),
+            drivers: watch::Sender::new(()),
             agents_address: OnceLock::new(),
         };
         Self { shared: Arc::new(shared) }
@@ -135,6 +180,20 @@ impl Coordinator {
         }
     }
 
+    /// Brings a run's load to another level, for the rest of its planned time. Gives the run time from which on it is
+    /// there, in nanoseconds.
+    ///
+    /// # Errors
+    /// [`AdjustRefused`] says why that can't be.
+    pub async fn adjust_run(&self, run: &RunId, to: Level) -> Result<u64, AdjustRefused> {
+        match self.shared.adjust(run, to).await {
+            Err(AdjustRefused::NotFound(_)) if self.document(run).await.is_some() => {
+                Err(AdjustRefused::Over(run.clone()))
+            }
+            adjusted => adjusted,
+        }
+    }
+
     /// A run's document, once it is over or `up_to` has passed; `None` if there is no such run.
     pub async fn wait(&self, run: &RunId, up_to: Duration) -> Option<RunDocument> {
         if let Some(live) = self.shared.live(run) {
@@ -169,8 +228,9 @@ impl Shared {
         self.fleet(Fleet::list)
     }
 
-    pub(crate) fn strength(&self) -> Strength {
-        self.fleet(|fleet, now_ns| fleet.strength(now_ns))
+    /// How many agents there are that a plan wants.
+    pub(crate) fn strength(&self, wanted: &AgentsWanted) -> Strength {
+        self.fleet(|fleet, now_ns| fleet.strength(wanted, now_ns))
     }
 
     pub(crate) fn send(&self, agent: Incarnation, message: ToAgent) {
@@ -181,10 +241,10 @@ impl Shared {
     /// unacknowledged, and goes out again after a ping.
     pub(crate) fn send_order(&self, agent: Incarnation, run: &RunId, number: u64, order: Order) {
         let order = match order {
-            Order::Start { at_ns, lease_until_ns } => {
+            Order::Start { at_ns, from_ns, lease_until_ns } => {
                 let at_ns = self.fleet(|fleet, _| fleet.to_agent_ns(agent, at_ns));
                 let Some(at_ns) = at_ns else { return };
-                Order::Start { at_ns, lease_until_ns }
+                Order::Start { at_ns, from_ns, lease_until_ns }
             }
             order => order,
         };
@@ -224,46 +284,11 @@ impl Shared {
         self.fleet_changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Tells those that look for agents of a change, and offers idle ones to the runs that wait for some.
-    pub(crate) fn offer(&self) {
-        self.fleet_changed();
-        self.offer_if_wanted();
-    }
-
-    /// Offers idle agents to the runs that wait for some, which mostly are none.
-    pub(crate) fn offer_if_wanted(&self) {
-        let waiting: Vec<_> = {
-            let runs = lock(&self.runs);
-            runs.waiting.iter().filter_map(|id| runs.by_id.get(id).cloned()).collect()
-        };
-        for Handle { live, inbox } in waiting {
-            let run = &live.head.id;
-            if !live.is_gathering() {
-                self.no_longer_waiting(run);
-                continue;
-            }
-            let agents = self.fleet(|fleet, now_ns| fleet.claim(run, live.head.plan.agents.min, now_ns));
-            if agents.is_empty() {
-                continue;
-            }
-            if let Err(error) = inbox.try_send(Input::Offered(agents)) {
-                // Its driver is busy or gone: there will be another occasion.
-                self.take_back(run, error.into_inner());
-            }
-        }
-    }
-
-    fn take_back(&self, run: &RunId, input: Input) {
-        let Input::Offered(agents) = input else { return };
-        for agent in agents {
-            self.fleet(|fleet, _| fleet.free(agent.incarnation, run));
-        }
-    }
-
     /// Where agents are to dial, as the command that adds one says it.
     pub(crate) fn add_agent_command(&self) -> String {
         let address = self.agents_address.get().map_or("HOST:PORT", String::as_str);
-        format!("volley agent --coordinator {address}")
+        let token = if self.settings.token.is_some() { " --token-file FILE" } else { "" };
+        format!("volley agent --coordinator {address}{token}")
     }
 
     pub(crate) fn set_agents_address(&self, address: String) {
@@ -274,14 +299,38 @@ impl Shared {
 
 /// The end.
 impl Shared {
+    /// For a driver to hold as long as it is there.
+    pub(crate) fn driver_begins(&self) -> watch::Receiver<()> {
+        self.drivers.subscribe()
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Takes no further run, stops those that go on, and waits for them as long as the settings say.
-    pub(crate) async fn wind_down(&self) {
+    /// Takes no further run. Those that go on are stopped and waited for as long as the settings say, or left as they are
+    /// where they can be gone on with.
+    pub(crate) async fn wind_down(&self, ending: Ending) {
         self.stopping.store(true, Ordering::Relaxed);
         let unfinished = self.unfinished();
+        if ending == Ending::LeaveRuns && self.store.is_durable() {
+            let runs = unfinished.len();
+            tracing::info!(runs, "runs that are not over are left for the next coordinator on this store");
+            drop(unfinished);
+        } else {
+            tracing::info!(runs = unfinished.len(), "runs that are not over are stopped");
+            self.stop_all(unfinished).await;
+        }
+        // Nothing more comes in; drivers end with their inboxes, and the store with the last who holds it.
+        self.fleet(|fleet, _| fleet.cut_all());
+        let runs = std::mem::take(&mut lock(&self.runs).by_id);
+        drop(runs);
+        if tokio::time::timeout(DRIVERS_END_WITHIN, self.drivers.closed()).await.is_err() {
+            tracing::warn!("the store is slow: what it was to keep last may be delivered again");
+        }
+    }
+
+    async fn stop_all(&self, unfinished: Vec<Arc<Live>>) {
         for live in &unfinished {
             live.stop.notify_one();
         }
@@ -294,14 +343,5 @@ impl Shared {
         if tokio::time::timeout(self.settings.shutdown_wait, all_over).await.is_err() {
             tracing::warn!("runs had not finished when the coordinator ended");
         }
-        // Their drivers end with their inboxes, and the store with the last who holds it.
-        let runs = std::mem::take(&mut lock(&self.runs).by_id);
-        drop(runs);
-        self.fleet(|fleet, _| fleet.cut_all());
     }
-}
-
-/// The number of agents that a plan needs to begin with.
-fn wanted(plan: &Plan) -> usize {
-    plan.agents.min.max(1) as usize
 }

@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 use volley_plan::health::HealthSum;
-use volley_plan::link::{Incarnation, RunId};
-use volley_plan::{Accounts, Verdict};
+use volley_plan::link::{Incarnation, RunId, WindowFacts};
+use volley_plan::{Accounts, Adjust, Level, Load, Verdict};
+use volley_stats::Window;
 
 mod agents;
 mod build;
@@ -21,9 +22,10 @@ pub use volley_web::stream::{
     ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, StatusCount, StepTotals, WarmupTotals,
 };
 
+pub(crate) use agents::part_now;
 pub(crate) use build::{Facts, progress, run_s};
 pub(crate) use closed::{AgentRemains, Remains, closed};
-pub(crate) use totals::{latency_ms, ns_to_ms, ns_to_s};
+pub(crate) use totals::{latency_ms, ns_to_ms, ns_to_s, s_to_ns};
 
 /// The version of the document's form; it goes up when a reader of the old form would misread the new one.
 ///
@@ -65,8 +67,12 @@ pub struct RunDocument {
 /// How far a run is, and what it has measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// `gathering`, `preparing`, `running`, `draining` or `finished`.
+    /// `queued`, `gathering`, `preparing`, `running`, `draining` or `finished`; `resuming` after the coordinator was started
+    /// again.
     pub state: String,
+    /// Where it stands while it is queued; left out at other times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueuePlace>,
     /// The run is over: nothing below changes any more, except `delivered_late`.
     pub over: bool,
     /// What the numbers say; `null` while the run goes on.
@@ -92,6 +98,9 @@ pub struct Progress {
     /// Run time at which the load stopped; `null` before.
     #[serde(default)]
     pub stop_s: Option<f64>,
+    /// How the load was adjusted while it went on, in this order; left out where it wasn't.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjusted: Vec<Adjusted>,
     /// The plan's number of iterations, where it has one: the one that it names, or those that its rates make due (until
     /// the end, once the run is over).
     pub planned_requests: Option<u64>,
@@ -125,11 +134,58 @@ pub struct Progress {
     pub delivered_late: Late,
 }
 
+impl RunDocument {
+    /// The load that was planned, as it was adjusted; `None` where the plan cannot be read.
+    pub(crate) fn load(&self) -> Option<Load> {
+        let load = volley_plan::parse(&self.plan).ok()?.load;
+        Some(self.progress.adjusted.iter().fold(load, |load, adjusted| {
+            let at_ns = s_to_ns(adjusted.at_s);
+            // It was adjusted so, so it can be; a damaged text costs what it says of the seconds after it.
+            load.adjusted(Adjust { at_ns, to: adjusted.to }).unwrap_or(load)
+        }))
+    }
+}
+
 impl Progress {
+    /// Of a run that waits for its turn.
+    pub(crate) fn queued(self, place: QueuePlace) -> Self {
+        let sentence = match (place.place, place.because.as_str()) {
+            (_, "") => "Queued.".to_owned(),
+            (1, because) => format!("Queued, next in line: {because}."),
+            (nth, because) => format!("Queued, number {nth} in line: {because}."),
+        };
+        Self { state: "queued".to_owned(), sentence, queue: Some(place), ..self }
+    }
+
     /// Run time so far, or at the end of the load. Documents of version 1 don't have it, and had no warm-up.
     pub(crate) fn run_s(&self) -> f64 {
         self.run_s.max(self.elapsed_s)
     }
+}
+
+/// A load that was adjusted: `{"at_s": 12.5, "rate": "500/s"}`, or with `users`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adjusted {
+    /// From which run time on.
+    pub at_s: f64,
+    /// To what.
+    #[serde(flatten)]
+    pub to: Level,
+}
+
+impl From<&Adjust> for Adjusted {
+    fn from(adjust: &Adjust) -> Self {
+        Self { at_s: ns_to_s(adjust.at_ns), to: adjust.to }
+    }
+}
+
+/// Where a run stands that waits for its turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuePlace {
+    /// Its place among those that wait for the same thing, from 1.
+    pub place: u64,
+    /// What it waits for.
+    pub because: String,
 }
 
 /// Totals of requests in the measured part.
@@ -203,6 +259,12 @@ pub struct AgentDocument {
     /// Its part of the load in words: `25 users`, `1 of 3 of the arrivals`.
     #[serde(default)]
     pub share: String,
+    /// The part of the run's load that is its at this time, 0 to 1; 0 in documents that don't say it.
+    #[serde(default)]
+    pub part: f64,
+    /// How it differs from its peers beyond noise, in words; left out where it doesn't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outlier: Option<String>,
     /// Users that it drives; 0 in the open model.
     pub users: u32,
     /// Iterations that it had leave for; 0 in a run without a fixed count.
@@ -222,9 +284,23 @@ pub struct AgentDocument {
     pub round_trip_ms: Option<f64>,
     /// How long ago it was heard; `null` once the run is over.
     pub last_seen_s: Option<f64>,
+    /// What it left open when it was lost, by the second in which it was due.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<SecondGap>,
     /// How its own process was, over the measured part's seconds; by the second see `/runs/{id}/health`.
     #[serde(default)]
     pub health: HealthSum,
+}
+
+/// What a lost agent left open of what was due in a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondGap {
+    /// The second of run time.
+    pub second: u32,
+    /// Arrivals known to have been sent by nobody, beyond those that the agent itself reported.
+    pub missed: u64,
+    /// Arrivals that it had leave for and did not report.
+    pub unknown: u64,
 }
 
 /// What arrived after the end.
@@ -240,6 +316,22 @@ pub struct Late {
     pub failed: u64,
     /// Requests cancelled in them.
     pub cancelled: u64,
+}
+
+impl Late {
+    /// Counts one more window.
+    pub(crate) fn add(&mut self, window: &Window) {
+        let facts = WindowFacts::counted(window);
+        self.windows += 1;
+        for (sum, more) in [
+            (&mut self.started, facts.started),
+            (&mut self.ok, facts.ok),
+            (&mut self.failed, facts.failed),
+            (&mut self.cancelled, facts.cancelled),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
 }
 
 /// One run in a list.

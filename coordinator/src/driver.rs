@@ -1,35 +1,41 @@
-//! The driver of one run: waits for what happens or for a deadline, lets the decider decide, carries out what it says.
+//! The driver of one run: waits for what happens or for a deadline, lets the decider decide, and [carries out](carry) what
+//! it says.
 //!
-//! An order is saved before it is sent; a window is kept before it is acknowledged, and acknowledged before it is
-//! shown.
+//! While it waits for the store it takes nothing in. What must not wait that long, pings above all, is decided beside it
+//! ([`Live::decide_beside`]), and only what follows from that comes here.
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use volley_lifecycle::{Action, AgentFacts, Event};
-use volley_plan::link::{Incarnation, Lease, Order, Report, ToAgent, WindowFacts};
-use volley_stats::Window;
+use volley_lifecycle::{Action, AgentFacts, Event, Run};
+use volley_plan::link::{Incarnation, Report, WindowFacts};
 use volley_web::stream::Tick;
 
 use crate::coordinator::Shared;
+use crate::crash::crash_at;
 use crate::document::RunDocument;
 use crate::live::Live;
 use crate::past::{self, Past};
 use crate::publish::{BY_SECOND_S, Publisher};
-use crate::store::{Arrival, Delivery, Kept, SavedOrder, StoreError};
+use crate::timeline::Gaps;
 
+mod carry;
 mod check;
+
+use carry::Hand;
 
 /// What comes into a run from outside.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// Agents that were claimed for it.
     Offered(Vec<AgentFacts>),
-    /// An agent pinged; the answer carries its lease.
-    Pinged { agent: Incarnation, acknowledged: u64, pong: Pong },
-    /// An agent reported.
-    Reported { agent: Incarnation, report: Report },
+    /// What was decided beside the driver is to be carried out, and the run to be looked at anew.
+    Decided(Vec<Action>),
+    /// An agent is to be relieved of its share.
+    Leaving { agent: Incarnation },
+    /// An agent reported: something of its own, or results `of` a process before it on its host.
+    Reported { agent: Incarnation, of: Option<Incarnation>, report: Report },
 }
 
 /// The answer to a ping, but for its time of leaving and its lease.
@@ -37,13 +43,6 @@ pub(crate) enum Input {
 pub(crate) struct Pong {
     pub(crate) sent_ns: u64,
     pub(crate) received_ns: u64,
-}
-
-/// What belongs to the event at hand.
-#[derive(Default)]
-struct Hand {
-    window: Option<Arc<Window>>,
-    lease_until_ns: Option<u64>,
 }
 
 /// How often the document of a run that goes on is kept where nothing else causes it: if the coordinator is killed, it
@@ -73,11 +72,14 @@ pub(crate) struct Driver {
     keep_at_ns: u64,
     /// While what came in during a sleep is read: until when.
     catch_up_until_ns: Option<u64>,
+    /// Whoever ends the coordinator waits for this.
+    _is_there: watch::Receiver<()>,
 }
 
 impl Driver {
     pub(crate) fn new(shared: Arc<Shared>, live: Arc<Live>) -> Self {
         Self {
+            _is_there: shared.driver_begins(),
             shared,
             live,
             publisher: Publisher::default(),
@@ -88,6 +90,13 @@ impl Driver {
             keep_at_ns: 0,
             catch_up_until_ns: None,
         }
+    }
+
+    /// The driver of a run that goes on since before this coordinator was started. Its seconds before `published_s` are
+    /// complete, and published.
+    pub(crate) fn resumed(shared: Arc<Shared>, live: Arc<Live>, published_s: u32) -> Self {
+        let publisher = Publisher::beginning_at(published_s);
+        Self { publisher, completed_s: published_s, kept_state: "", ..Self::new(shared, live) }
     }
 
     /// Drives the run. Ends when nobody can say anything to it any more, which is when it is forgotten: after its end,
@@ -103,7 +112,7 @@ impl Driver {
                 () = live.stop.notified() => self.decide(Event::StopAsked, &mut Hand::default()).await,
                 input = inbox.recv() => match input {
                     Some(input) => self.take(input).await,
-                    None => return,
+                    None => return self.leave().await,
                 },
                 () = tokio::time::sleep_until(wake) => {}
             }
@@ -114,11 +123,18 @@ impl Driver {
         }
     }
 
+    /// Nobody can say anything any more. A run that is left for the next process has its document as it is now.
+    async fn leave(&mut self) {
+        if !self.live.is_over() && !self.store_failed {
+            self.keep_document().await;
+        }
+    }
+
     /// Whether a deadline has come. One that was slept over waits a little: agents that pinged all the while would be
     /// called lost, only because nobody had read them.
     fn is_time(&mut self) -> bool {
         let now_ns = self.shared.clock.now_ns();
-        let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns).unwrap_or(u64::MAX);
+        let deadline_ns = self.live.ask(Run::deadline_ns).unwrap_or(u64::MAX);
         if now_ns < deadline_ns {
             self.catch_up_until_ns = None;
             return false;
@@ -137,7 +153,7 @@ impl Driver {
     }
 
     fn wake_at(&self) -> Instant {
-        let deadline_ns = self.live.ask(volley_lifecycle::Run::deadline_ns);
+        let deadline_ns = self.live.ask(Run::deadline_ns);
         let deadline_ns = deadline_ns.map(|ns| ns.max(self.catch_up_until_ns.unwrap_or(0)));
         let publish_ns = self.publisher.next_ns();
         let keep_ns = (self.live.is_over() && !self.live.is_kept()).then_some(self.keep_at_ns);
@@ -191,13 +207,15 @@ impl Driver {
             return;
         }
         self.completed_s = published_s;
+        self.live.compare_agents(published_s);
         let run = &self.live.head.id;
         if let Err(error) = self.shared.store.complete(run, published_s).await {
             return self.store_has_failed(&error, &mut Hand::default()).await;
         }
         for from_s in self.publisher.minutes_due() {
             let run_s = self.live.run_s(self.shared.clock.now_ns());
-            let so_far = Past::so_far(run.clone(), self.live.head.plan.clone(), run_s);
+            let (load, gaps) = self.live.ask(|run| (run.load().clone(), Gaps::of(run)));
+            let so_far = Past::so_far(run.clone(), load, gaps, run_s);
             match past::minute(&*self.shared.store, so_far, from_s).await {
                 Ok(tick) => self.live.feed().publish(|feed| feed.tick(tick)),
                 Err(error) => tracing::error!(%run, from_s, %error, "a minute cannot be read"),
@@ -210,8 +228,12 @@ impl Driver {
         let state = self.live.ask(|run| run.state().name());
         let is_due = self.keep_at_ns <= self.shared.clock.now_ns() && self.kept_state != "gathering";
         if (state != self.kept_state || is_due) && !self.store_failed {
+            let is_new = state != self.kept_state;
             self.kept_state = state;
             self.keep_document().await;
+            if is_new && state == "draining" {
+                crash_at("draining");
+            }
         }
     }
 
@@ -233,7 +255,7 @@ impl Driver {
     async fn time(&mut self) {
         if self.live.is_gathering() {
             let id = &self.live.head.id;
-            let agents = self.shared.fleet(|fleet, now_ns| fleet.claim(id, 1, now_ns));
+            let agents = self.shared.idle_agents_for(id, &self.live.head.plan.agents);
             self.offered(agents).await;
         }
         self.decide(Event::Time, &mut Hand::default()).await;
@@ -242,12 +264,9 @@ impl Driver {
     async fn take(&mut self, input: Input) {
         match input {
             Input::Offered(agents) => self.offered(agents).await,
-            Input::Pinged { agent, acknowledged, pong } => {
-                let mut hand = Hand::default();
-                self.decide(Event::Pinged { agent, acknowledged }, &mut hand).await;
-                self.pong(agent, pong, hand.lease_until_ns);
-            }
-            Input::Reported { agent, report } => self.reported(agent, report).await,
+            Input::Decided(actions) => self.act(actions, &mut Hand::default()).await,
+            Input::Leaving { agent } => self.decide(Event::Leaving { agent }, &mut Hand::default()).await,
+            Input::Reported { agent, of, report } => self.reported(agent, of, report).await,
         }
     }
 
@@ -255,7 +274,7 @@ impl Driver {
     async fn offered(&mut self, agents: Vec<AgentFacts>) {
         for facts in agents {
             let agent = facts.incarnation;
-            if self.live.is_gathering() {
+            if self.live.ask(Run::wants_agents) {
                 self.decide(Event::Joined(facts), &mut Hand::default()).await;
             } else {
                 self.shared.free(agent, &self.live.head.id);
@@ -263,124 +282,27 @@ impl Driver {
         }
     }
 
-    fn pong(&self, agent: Incarnation, pong: Pong, lease_until_ns: Option<u64>) {
-        let run = self.live.head.id.clone();
-        let lease = lease_until_ns.map(|until_ns| Lease { run, until_ns });
-        self.shared.pong(agent, pong, lease);
-    }
-
-    async fn reported(&mut self, agent: Incarnation, report: Report) {
+    async fn reported(&mut self, agent: Incarnation, of: Option<Incarnation>, report: Report) {
         let mut hand = Hand::default();
         let event = match report {
             Report::Ready => Event::Ready { agent },
             Report::Refused { reason } => Event::Refused { agent, reason },
             Report::GrantWanted { taken, iterations } => Event::GrantWanted { agent, taken, iterations },
             Report::Window { sequence, window, last } => {
-                let start_ns = self.live.ask(volley_lifecycle::Run::start_ns);
+                let start_ns = self.live.ask(Run::start_ns);
                 let run_ns =
                     start_ns.map_or(0, |start_ns| self.shared.clock.now_ns().saturating_sub(start_ns));
-                if let Err(fault) = check::window(&window, &self.live.head.plan, run_ns) {
+                let plan = &self.live.head.plan;
+                if let Err(fault) = check::window(&window, plan, run_ns) {
                     return self.shared.turn_away(agent, &fault.to_string());
                 }
-                let facts = WindowFacts::of(sequence, &window, last, &self.live.head.plan.load);
+                let facts = WindowFacts::of(sequence, &window, last, &plan.load);
                 hand.window = Some(Arc::new(window));
-                Event::Window { agent, facts }
+                hand.carrier = of.filter(|of| *of != agent).map(|_| agent);
+                Event::Window { agent: of.unwrap_or(agent), facts }
             }
         };
         self.decide(event, &mut hand).await;
-    }
-
-    /// One event, with everything that follows from it.
-    async fn decide(&mut self, event: Event, hand: &mut Hand) {
-        let actions = self.live.handle(self.shared.clock.now_ns(), event);
-        self.act(actions, hand).await;
-    }
-
-    async fn act(&mut self, actions: Vec<Action>, hand: &mut Hand) {
-        if let Err(error) = self.carry_out(actions, hand).await {
-            self.store_has_failed(&error, hand).await;
-        }
-    }
-
-    async fn store_has_failed(&mut self, error: &StoreError, hand: &mut Hand) {
-        tracing::error!(run = %self.live.head.id, %error, "the store failed: the run stops");
-        self.store_failed = true;
-        let event = Event::StoreFailed { reason: error.to_string() };
-        let actions = self.live.handle(self.shared.clock.now_ns(), event);
-        // Nothing is saved any more, so this can't fail.
-        if let Err(error) = self.carry_out(actions, hand).await {
-            tracing::error!(run = %self.live.head.id, %error, "the store was used after it had failed");
-        }
-    }
-
-    /// Carries out the actions in order. Once storing has failed, those that depend on it are left out; the rest (a
-    /// note, an agent set free) is done all the same.
-    async fn carry_out(&mut self, actions: Vec<Action>, hand: &mut Hand) -> Result<(), StoreError> {
-        let mut result = Ok(());
-        for action in actions {
-            match action {
-                Action::Send { agent, number, order } if result.is_ok() => {
-                    result = self.send(agent, number, order).await;
-                }
-                Action::Keep { agent, sequence, late } if result.is_ok() => {
-                    result = self.keep(agent, sequence, late, hand).await;
-                }
-                Action::Acknowledge { agent, sequence } if result.is_ok() => {
-                    self.acknowledge(agent, sequence);
-                }
-                Action::Renew { until_ns, .. } => hand.lease_until_ns = Some(until_ns),
-                Action::Note(note) => self.live.note(&note),
-                Action::Free { agent } => self.shared.free(agent, &self.live.head.id),
-                // Seen by the run's outcome, once all of this is done; or left out, as said above.
-                Action::Finished | Action::Send { .. } | Action::Keep { .. } | Action::Acknowledge { .. } => {
-                }
-            }
-        }
-        result
-    }
-
-    async fn send(&mut self, agent: Incarnation, number: u64, order: Order) -> Result<(), StoreError> {
-        let run = &self.live.head.id;
-        if !self.store_failed {
-            let saved = SavedOrder { agent, number, order: order.clone() };
-            self.shared.store.save_order(run, saved).await?;
-        }
-        self.shared.send_order(agent, run, number, order);
-        Ok(())
-    }
-
-    async fn keep(
-        &mut self,
-        agent: Incarnation,
-        sequence: u64,
-        late: bool,
-        hand: &mut Hand,
-    ) -> Result<(), StoreError> {
-        let Some(window) = hand.window.take() else { return Ok(()) };
-        if self.store_failed {
-            return Ok(());
-        }
-        let arrival = if late { Arrival::Late } else { Arrival::InTime };
-        let run = &self.live.head.id;
-        let delivery = Delivery { run, agent, sequence, window: &window, arrival };
-        if self.shared.store.keep_window(delivery).await? == Kept::Repeated {
-            return Ok(());
-        }
-        if late {
-            self.live.count_late(&window);
-            self.keep_document().await;
-        } else {
-            self.live.see(&window);
-            self.publisher.touch(&window, self.shared.clock.now_ns());
-        }
-        Ok(())
-    }
-
-    fn acknowledge(&self, agent: Incarnation, sequence: u64) {
-        if !self.store_failed {
-            let run = self.live.head.id.clone();
-            self.shared.send(agent, ToAgent::Acknowledge { run, sequence });
-        }
     }
 }
 

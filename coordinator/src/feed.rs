@@ -125,6 +125,12 @@ impl Feed {
         self.push(FeedEvent::Log(Arc::new(line)));
     }
 
+    /// Adds lines that were kept, and how many had had no room.
+    pub(crate) fn recall(&mut self, lines: Vec<LogLine>, dropped: u64) {
+        self.lines_dropped = self.lines_dropped.saturating_add(dropped);
+        lines.into_iter().for_each(|line| self.log(line));
+    }
+
     /// Ends the stream.
     pub(crate) fn end(&mut self) {
         if self.end_id.is_none() {

@@ -11,6 +11,7 @@ use tonic::{Request, Response, Status, Streaming};
 use volley_plan::link::FromAgent;
 use volley_proto::{Fleet, v1};
 
+use crate::access::Gate;
 use crate::coordinator::Coordinator;
 use crate::fleet::MAX_AGENTS;
 use crate::serve::Presence;
@@ -25,12 +26,13 @@ const MAX_CONNECTIONS: usize = 2 * MAX_AGENTS;
 /// The service.
 pub(crate) struct FleetService {
     coordinator: Coordinator,
+    gate: Arc<Gate>,
     connections: Arc<Semaphore>,
 }
 
 impl FleetService {
-    pub(crate) fn new(coordinator: Coordinator) -> Self {
-        Self { coordinator, connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
+    pub(crate) fn new(coordinator: Coordinator, gate: Arc<Gate>) -> Self {
+        Self { coordinator, gate, connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
     }
 }
 
@@ -41,6 +43,7 @@ impl Fleet for FleetService {
     type AttachStream = Outgoing;
 
     async fn attach(&self, request: Request<Streaming<v1::FromAgent>>) -> Result<Response<Outgoing>, Status> {
+        self.gate.admit_call(request.metadata())?;
         let too_many =
             |_| Status::resource_exhausted(format!("there are {MAX_CONNECTIONS} connections already"));
         let permit = self.connections.clone().try_acquire_owned().map_err(too_many)?;

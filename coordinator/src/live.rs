@@ -5,43 +5,53 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
-use volley_lifecycle::{Action, Event, Level, Note, Run, State};
-use volley_plan::Plan;
-use volley_plan::link::{Incarnation, RunId, WindowFacts};
-use volley_stats::{ErrorKind, Part, SECOND_NS, Window};
+use volley_lifecycle::{Level, Note, Run};
+use volley_plan::link::Incarnation;
+use volley_stats::{ErrorKind, Health, Part, SECOND_NS, Window};
 use volley_web::stream::{LogLine, Tick};
 
-use crate::document::{DOCUMENT_VERSION, Facts, Late, Progress, RunDocument, ns_to_s, progress, run_s};
+use crate::document::{Facts, Late, Progress, QueuePlace, RunDocument, ns_to_s, progress, run_s};
 use crate::feed::{Feed, SharedFeed};
 use crate::fleet::AgentView;
+use crate::outliers::Outliers;
 use crate::store::{SharedSeries, Strain};
-use crate::timeline::Timeline;
+use crate::timeline::{Gaps, Timeline};
 use crate::view;
+
+mod decide;
+mod head;
+
+pub(crate) use decide::Decided;
+pub(crate) use head::Head;
 
 /// Seconds of which the agents' strain stays in memory, the latest ones: all that are told by the second, and more.
 const STRAINS: usize = 7_200;
 
-/// What stays the same all through a run.
-#[derive(Clone, Debug)]
-pub(crate) struct Head {
-    pub(crate) id: RunId,
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) note: Option<String>,
-    /// When it was asked for, by the wall clock and by the coordinator's.
-    pub(crate) created_at: Timestamp,
-    pub(crate) created_ns: u64,
-}
-
 /// What changes.
 struct Inner {
     run: Run,
+    /// Where it stands while it waits for its turn. Until then the decider has nothing to decide, and is not asked.
+    queue: Option<QueuePlace>,
     seen: BTreeMap<ErrorKind, (u32, u32)>,
     strains: BTreeMap<u32, Strain>,
+    /// How each agent was in the latest second that it has reported.
+    healths: BTreeMap<Incarnation, (u32, Health)>,
+    outliers: Outliers,
     /// How far the agents' clocks were off when they were first looked at after the start.
     offsets: BTreeMap<Incarnation, i128>,
     late: Late,
+}
+
+/// What was read back of a run that goes on since before this coordinator was started.
+#[derive(Default)]
+pub(crate) struct Recalled {
+    /// What its stream says, as far as seconds were complete.
+    pub(crate) feed: Feed,
+    /// First and last second of each error kind.
+    pub(crate) seen: BTreeMap<ErrorKind, (u32, u32)>,
+    /// How hard the agents were at work, by second.
+    pub(crate) strains: BTreeMap<u32, Strain>,
 }
 
 /// One run.
@@ -61,18 +71,29 @@ pub(crate) struct Live {
 pub(crate) type AgentViews = BTreeMap<Incarnation, AgentView>;
 
 impl Live {
+    /// A run that has just been asked for.
     pub(crate) fn new(head: Head, run: Run, series: SharedSeries) -> Self {
+        Self::resumed(head, run, series, Recalled::default())
+    }
+
+    /// A run that goes on.
+    pub(crate) fn resumed(head: Head, run: Run, series: SharedSeries, recalled: Recalled) -> Self {
+        let Recalled { feed, seen, strains } = recalled;
+        let warmup_s = head.plan.load.warmup_ns().div_ceil(SECOND_NS);
         Self {
             head,
             series,
             inner: Mutex::new(Inner {
                 run,
-                seen: BTreeMap::new(),
-                strains: BTreeMap::new(),
+                queue: None,
+                seen,
+                strains,
+                healths: BTreeMap::new(),
+                outliers: Outliers::after(u32::try_from(warmup_s).unwrap_or(u32::MAX)),
                 offsets: BTreeMap::new(),
                 late: Late::default(),
             }),
-            feed: Arc::new(SharedFeed::new(Feed::default())),
+            feed: Arc::new(SharedFeed::new(feed)),
             over: watch::Sender::new(false),
             kept: AtomicBool::new(false),
             stop: Notify::new(),
@@ -83,18 +104,27 @@ impl Live {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the decider decide.
-    pub(crate) fn handle(&self, now_ns: u64, event: Event) -> Vec<Action> {
-        self.inner().run.handle(now_ns, event)
+    /// A run that waits for its turn. Its decider is only asked, until it is replaced.
+    pub(crate) fn queued(head: Head, run: Run, series: SharedSeries, place: QueuePlace) -> Self {
+        let live = Self::new(head, run, series);
+        live.inner().queue = Some(place);
+        live
     }
 
-    /// Asks the decider.
-    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Run) -> T) -> T {
-        question(&self.inner().run)
+    /// It stands here while it waits for its turn; true if that is news. Its turn may have come meanwhile.
+    pub(crate) fn stands_at(&self, place: QueuePlace) -> bool {
+        let queue = &mut self.inner().queue;
+        let is_news = queue.as_ref().is_some_and(|before| *before != place);
+        if is_news {
+            *queue = Some(place);
+        }
+        is_news
     }
 
-    pub(crate) fn is_gathering(&self) -> bool {
-        self.ask(|run| matches!(run.state(), State::Gathering { .. }))
+    /// It is its turn: from now on this is what decides.
+    pub(crate) fn begin(&self, run: Run) {
+        let mut inner = self.inner();
+        (inner.run, inner.queue) = (run, None);
     }
 
     /// The feed, for those who read it.
@@ -137,11 +167,13 @@ impl Live {
     }
 
     /// Remembers when each kind of error was first and last seen, and how hard the agents were at work.
-    pub(crate) fn see(&self, window: &Window) {
+    pub(crate) fn see(&self, agent: Incarnation, window: &Window) {
         let mut inner = self.inner();
         for (second, health) in &window.health {
             inner.strains.entry(*second).or_default().merge(Strain::of(health));
+            inner.outliers.see(agent, *second, health);
         }
+        inner.note_health(agent, window);
         while inner.strains.len() > STRAINS {
             inner.strains.pop_first();
         }
@@ -154,19 +186,30 @@ impl Live {
         }
     }
 
+    /// Holds the agents against each other in the seconds before this one, and tells of those that have turned out to
+    /// differ.
+    pub(crate) fn compare_agents(&self, below_s: u32) {
+        let told = self.inner().outliers.compare(below_s);
+        for (agent, words) in told {
+            let name = self.ask(|run| {
+                run.agents().find(|of| of.facts.incarnation == agent).map(|of| of.facts.name.clone())
+            });
+            let name = name.unwrap_or_else(|| agent.to_string());
+            let text = format!("agent {name} differs from its peers: {words}");
+            self.note(&Note { at_run_ns: Some(u64::from(below_s) * SECOND_NS), level: Level::Warn, text });
+        }
+    }
+
+    /// How an agent was in the latest second that it has reported, and how it differs from its peers.
+    pub(crate) fn fitness(&self, agent: Incarnation) -> (Option<Health>, Option<String>) {
+        let inner = self.inner();
+        let health = inner.healths.get(&agent).map(|(_, health)| *health);
+        (health, inner.outliers.said().remove(&agent))
+    }
+
     /// Counts what came after the end.
     pub(crate) fn count_late(&self, window: &Window) {
-        let facts = WindowFacts::counted(window);
-        let late = &mut self.inner().late;
-        late.windows += 1;
-        for (sum, more) in [
-            (&mut late.started, facts.started),
-            (&mut late.ok, facts.ok),
-            (&mut late.failed, facts.failed),
-            (&mut late.cancelled, facts.cancelled),
-        ] {
-            *sum = sum.saturating_add(more);
-        }
+        self.inner().late.add(window);
     }
 
     /// Seconds from the start that are complete: those that every live agent has reported and that have passed; all of
@@ -195,9 +238,10 @@ impl Live {
         self.ask(|run| run_s(run, now_ns))
     }
 
-    /// What the plan says of the run's seconds.
-    pub(crate) fn timeline(&self) -> Timeline<'_> {
-        Timeline::of(&self.head.plan, self.ask(Run::end_run_ns))
+    /// The seconds of which lost agents left something open.
+    pub(crate) fn open_seconds(&self) -> impl Iterator<Item = u32> + use<> {
+        let seconds: Vec<_> = self.ask(Gaps::of).seconds().collect();
+        seconds.into_iter()
     }
 
     /// One complete second as the stream tells it.
@@ -208,7 +252,10 @@ impl Live {
             tracing::error!(run = %self.head.id, second, %error, "a second cannot be read");
             Default::default()
         });
-        let tick = view::tick((second, second + 1), &merged, strain, &self.timeline());
+        let tick = self.ask(|run| {
+            let timeline = Timeline::of(run.load(), run.end_run_ns(), Gaps::of(run));
+            view::tick((second, second + 1), &merged, strain, &timeline)
+        });
         Tick { elapsed_s: self.run_s(now_ns), ..tick }
     }
 
@@ -217,20 +264,35 @@ impl Live {
         let mut inner = self.inner();
         inner.note_offsets(agents, now_ns);
         let series = self.series.lock();
-        let Inner { run, seen, late, offsets, .. } = &*inner;
-        progress(&Facts { run, series: &series, seen, late: *late, agents, offsets, now_ns })
+        let Inner { run, seen, late, offsets, outliers, .. } = &*inner;
+        let outliers = &outliers.said();
+        let so_far =
+            progress(&Facts { run, series: &series, seen, late: *late, agents, offsets, outliers, now_ns });
+        match &inner.queue {
+            Some(place) => so_far.queued(place.clone()),
+            None => so_far,
+        }
     }
 
     /// The whole document.
     pub(crate) fn document(&self, agents: &AgentViews, now_ns: u64) -> RunDocument {
         let progress = self.progress(agents, now_ns);
         let (log, log_lines_dropped) = self.feed.read(Feed::lines);
-        let started_at = self.ask(Run::start_ns).and_then(|start_ns| self.head.at(start_ns));
+        let started_at = || self.ask(Run::start_ns).and_then(|start_ns| self.head.at(start_ns));
+        let started_at = self.head.started_at.clone().or_else(started_at);
         RunDocument { started_at, log, log_lines_dropped, ..self.head.document(progress) }
     }
 }
 
 impl Inner {
+    fn note_health(&mut self, agent: Incarnation, window: &Window) {
+        let Some((&second, health)) = window.health.last_key_value() else { return };
+        let latest = self.healths.entry(agent).or_insert((second, *health));
+        if second >= latest.0 {
+            *latest = (second, *health);
+        }
+    }
+
     /// An offset says nothing by itself, since the clocks count from different moments; what it grows by does.
     fn note_offsets(&mut self, agents: &AgentViews, now_ns: u64) {
         if self.run.start_ns().is_some_and(|start_ns| start_ns <= now_ns) {
@@ -241,37 +303,4 @@ impl Inner {
             }
         }
     }
-}
-
-impl Head {
-    /// The document of a run that has only been asked for.
-    pub(crate) fn document(&self, progress: Progress) -> RunDocument {
-        RunDocument {
-            volley: DOCUMENT_VERSION,
-            id: self.id.clone(),
-            name: self.plan.name.clone(),
-            note: self.note.clone(),
-            created_at: to_the_millisecond(self.created_at),
-            started_at: None,
-            load: self.plan.load_in_words(),
-            target: self.plan.url(),
-            plan: self.plan.canonical_json(),
-            plan_hash: self.plan.hash().to_string(),
-            progress,
-            log: Vec::new(),
-            log_lines_dropped: 0,
-        }
-    }
-
-    /// A moment of the coordinator's clock by the wall clock, dated from the run's creation: a step of the wall
-    /// clock in mid-run doesn't move it.
-    fn at(&self, clock_ns: u64) -> Option<String> {
-        let after = i64::try_from(clock_ns.saturating_sub(self.created_ns)).ok()?;
-        let moment = self.created_at.checked_add(SignedDuration::from_nanos(after)).ok()?;
-        Some(to_the_millisecond(moment))
-    }
-}
-
-fn to_the_millisecond(moment: Timestamp) -> String {
-    format!("{moment:.3}")
 }

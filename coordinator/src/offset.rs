@@ -6,6 +6,9 @@ use volley_plan::link::RoundTrip;
 
 /// Round trips that are remembered: about four seconds of pings, so that drift doesn't matter.
 const REMEMBERED: usize = 8;
+/// Pings that are remembered, to tell whether a round trip is one of ours: enough for those that agents send at once when
+/// they take orders.
+const REMEMBERED_PINGS: usize = 64;
 
 /// The offset of one agent's clock.
 ///
@@ -13,10 +16,17 @@ const REMEMBERED: usize = 8;
 /// Before the first round trip is whole there is only the ping's way here, which reads the offset too large by that
 /// way's time: the smallest reading is the best, and it is good enough to start a run within this process or
 /// network at once.
+///
+/// Only round trips of pings that came here count: an agent that was at work for the coordinator before this one may still
+/// tell of a round trip to that one, whose clock was another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClockOffset {
+    /// When the latest pings left (agent's clock) and came (coordinator's).
+    pings: VecDeque<(u64, u64)>,
     round_trips: VecDeque<RoundTrip>,
     one_way_ns: Option<i128>,
+    /// What the first round trip said.
+    first_ns: Option<i128>,
 }
 
 impl ClockOffset {
@@ -24,11 +34,16 @@ impl ClockOffset {
     pub(crate) fn ping(&mut self, sent_ns: u64, received_ns: u64) {
         let reading = i128::from(received_ns) - i128::from(sent_ns);
         self.one_way_ns = Some(self.one_way_ns.map_or(reading, |best| best.min(reading)));
+        if self.pings.len() == REMEMBERED_PINGS {
+            self.pings.pop_front();
+        }
+        self.pings.push_back((sent_ns, received_ns));
     }
 
-    /// Takes in a round trip. One whose times run backwards says nothing.
+    /// Takes in a round trip. One whose times run backwards, or whose ping did not come here, says nothing.
     pub(crate) fn round_trip(&mut self, trip: RoundTrip) {
-        if trip.returned_ns < trip.sent_ns || trip.answered_ns < trip.received_ns {
+        let is_ours = self.pings.contains(&(trip.sent_ns, trip.received_ns));
+        if !is_ours || trip.returned_ns < trip.sent_ns || trip.answered_ns < trip.received_ns {
             return;
         }
         // The same one comes again when a ping is sent before the next answer is there.
@@ -39,6 +54,7 @@ impl ClockOffset {
             self.round_trips.pop_front();
         }
         self.round_trips.push_back(trip);
+        self.first_ns.get_or_insert(i128::from(trip.offset_ns()));
     }
 
     fn best(&self) -> Option<&RoundTrip> {
@@ -60,6 +76,19 @@ impl ClockOffset {
     pub(crate) fn to_agent_ns(&self, coordinator_ns: u64) -> Option<u64> {
         let agent_ns = i128::from(coordinator_ns) - self.offset_ns()?;
         Some(u64::try_from(agent_ns.max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// A time of the agent's clock on the coordinator's; `None` before the first ping. What lies before the coordinator's
+    /// epoch becomes its epoch.
+    pub(crate) fn to_coordinator_ns(&self, agent_ns: u64) -> Option<u64> {
+        let coordinator_ns = i128::from(agent_ns) + self.offset_ns()?;
+        Some(u64::try_from(coordinator_ns.max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// By how much the agent's clock has run fast since its first round trip, in nanoseconds; `None` before that.
+    pub(crate) fn drift_ns(&self) -> Option<i128> {
+        // The offset is the coordinator's clock minus the agent's, so a clock that runs fast makes it smaller.
+        Some(self.first_ns? - i128::from(self.best()?.offset_ns()))
     }
 }
 
@@ -84,9 +113,17 @@ mod tests {
             offset.ping(sent_ns, received_ns);
         }
         for &trip in trips {
-            offset.round_trip(trip);
+            offset.whole(trip);
         }
         assert_eq!(offset.offset_ns(), expected_offset_ns);
+    }
+
+    impl ClockOffset {
+        /// A ping with all of its way. What it reads on its way here doesn't matter beside that.
+        fn whole(&mut self, trip: RoundTrip) {
+            self.ping(trip.sent_ns, trip.received_ns);
+            self.round_trip(trip);
+        }
     }
 
     #[test]
@@ -109,16 +146,32 @@ mod tests {
     #[test]
     fn nonsense_is_left_out() {
         let backwards = RoundTrip { sent_ns: 100, received_ns: 5, answered_ns: 6, returned_ns: 50 };
-        check(&[(0, 7)], &[backwards], Some(7));
+        check(&[(0, 7)], &[backwards], Some(-95));
         check(&[(u64::MAX, 0)], &[], Some(-i128::from(u64::MAX)));
     }
 
     #[test]
-    fn times_are_told_on_the_agents_clock() {
+    fn a_round_trip_to_another_coordinator_is_left_out() {
         let mut offset = ClockOffset::default();
-        assert_eq!(offset.to_agent_ns(5000), None);
-        offset.round_trip(trip(0, 1000, 10, 10));
+        offset.ping(500, 1600);
+        offset.round_trip(trip(400, 9_000_000, 1, 1));
+        assert_eq!((offset.offset_ns(), offset.way_ns()), (Some(1100), None));
+        // Neither is a ping of ours with another's time of coming.
+        offset.round_trip(trip(500, 9_000_000, 1, 1));
+        assert_eq!(offset.way_ns(), None);
+    }
+
+    #[test]
+    fn times_are_told_on_either_clock() {
+        let mut offset = ClockOffset::default();
+        assert_eq!((offset.to_agent_ns(5000), offset.to_coordinator_ns(4000)), (None, None));
+        offset.whole(trip(0, 1000, 10, 10));
         assert_eq!((offset.to_agent_ns(5000), offset.to_agent_ns(999)), (Some(4000), Some(0)));
+        assert_eq!(offset.to_coordinator_ns(4000), Some(5000));
         assert_eq!(offset.way_ns(), Some(20));
+        offset.whole(trip(9000, 500, 3, 3));
+        assert_eq!(offset.drift_ns(), Some(500), "the agent's clock has gained on ours");
+        let ahead = ClockOffset { one_way_ns: Some(-700), ..ClockOffset::default() };
+        assert_eq!((ahead.to_coordinator_ns(600), ahead.to_coordinator_ns(900)), (Some(0), Some(200)));
     }
 }

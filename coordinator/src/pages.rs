@@ -10,12 +10,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
+use volley_plan::AgentsWanted;
 use volley_plan::link::RunId;
 use volley_web::{
     ASSET_CACHE_CONTROL, AgentsPage, Asset, HomePage, MessagePage, RenderError, RunPage, assets,
 };
 
-use crate::api::{AppState, Problem, RunPath};
+use crate::api::{AgentPath, AppState, Asked, Problem, RunPath};
 use crate::coordinator::{NewRun, StartError};
 use crate::feed::Feed;
 use crate::store::{self, Listed};
@@ -35,7 +36,9 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/runs", post(create))
         .route("/runs/{id}", get(run))
         .route("/runs/{id}/stop", post(stop))
-        .route("/agents", get(agents));
+        .route("/runs/{id}/adjust", post(adjust))
+        .route("/agents", get(agents))
+        .route("/agents/{incarnation}/drain", post(drain));
     assets().iter().fold(pages, |router, asset| {
         router.route(asset.path, get(move |headers: HeaderMap| async move { serve_asset(asset, &headers) }))
     })
@@ -98,14 +101,20 @@ async fn home_page(
 ) -> Result<HomePage, PageError> {
     let shared = state.shared();
     let Listed { runs, next, in_all } = shared.summaries(&store::Page { before, most: PAGE_RUNS }).await?;
+    let strength = shared.strength(&AgentsWanted::default());
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7070");
+    let token = match shared.settings.token {
+        Some(_) => "-H \"authorization: Bearer $VOLLEY_TOKEN\" ",
+        None => "",
+    };
     Ok(HomePage {
         runs: runs.into_iter().map(|run| view::run_row(Arc::unwrap_or_clone(run))).collect(),
         runs_in_all: in_all as u64,
         older: next.map(|run| run.to_string()).unwrap_or_default(),
-        agents_ready: shared.strength().idle as u64,
+        agents_ready: strength.idle as u64,
+        agents_busy: strength.busy as u64,
         add_agent_command: shared.add_agent_command(),
-        first_run_command: format!("curl --data-binary @plan.yaml http://{host}/api/v1/runs"),
+        first_run_command: format!("curl {token}--data-binary @plan.yaml http://{host}/api/v1/runs"),
         ..HomePage::default()
     })
 }
@@ -115,9 +124,7 @@ async fn create(
     headers: HeaderMap,
     form: Result<Form<RunForm>, FormRejection>,
 ) -> Result<Response, PageError> {
-    let Form(form) = form.map_err(|rejection| {
-        Problem::new(rejection.status().as_u16(), "The form cannot be read", rejection.body_text())
-    })?;
+    let form = form_of(form)?;
     let (status, faults) = match form.plan() {
         Ok(plan) => {
             let new = NewRun { plan, note: None, wait_for_agents: Duration::ZERO };
@@ -138,13 +145,25 @@ fn refusal(error: StartError) -> (StatusCode, Vec<volley_web::Fault>) {
     (status, vec![volley_web::Fault { detail, ..volley_web::Fault::default() }])
 }
 
-async fn run(State(state): State<AppState>, run: Result<RunPath, Problem>) -> Page {
+/// What can stand behind the `?` of a run.
+#[derive(Deserialize)]
+struct RunQuery {
+    /// Anything: without script, the page is not to load itself again.
+    still: Option<String>,
+}
+
+async fn run(
+    State(state): State<AppState>,
+    run: Result<RunPath, Problem>,
+    query: Result<Query<RunQuery>, QueryRejection>,
+) -> Page {
     let RunPath(run) = run?;
+    let Query(RunQuery { still }) = query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
     let document = state.shared().document(&run).await?.ok_or_else(|| Problem::no_run(&run))?;
     let feed = state.shared().feed(&run).await?;
     let ticks = feed.map(|feed| feed.read(Feed::ticks)).unwrap_or_default();
     let ticks = ticks.iter().map(|tick| (**tick).clone()).collect();
-    let page: RunPage = view::run_page(document, ticks);
+    let page = RunPage { still: still.is_some(), ..view::run_page(document, ticks) };
     Ok(Html(page.render()?))
 }
 
@@ -157,11 +176,55 @@ async fn stop(State(state): State<AppState>, run: Result<RunPath, Problem>) -> R
     }
 }
 
+/// What the form sends: the field of the run's model.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AdjustForm {
+    rate: String,
+    users: String,
+}
+
+async fn adjust(
+    State(state): State<AppState>,
+    run: Result<RunPath, Problem>,
+    form: Result<Form<AdjustForm>, FormRejection>,
+) -> Result<Redirect, PageError> {
+    let RunPath(run) = run?;
+    let AdjustForm { rate, users } = form_of(form)?;
+    let to = Asked::of_form(&rate, &users)?.level()?;
+    state.coordinator.adjust_run(&run, to).await?;
+    Ok(Redirect::to(&format!("/runs/{run}")))
+}
+
+/// What the button sends.
+#[derive(Deserialize)]
+struct DrainForm {
+    drain: bool,
+}
+
+async fn drain(
+    State(state): State<AppState>,
+    agent: Result<AgentPath, Problem>,
+    form: Result<Form<DrainForm>, FormRejection>,
+) -> Result<Redirect, PageError> {
+    let AgentPath(agent) = agent?;
+    let DrainForm { drain } = form_of(form)?;
+    state.shared().drain(agent, drain).await.ok_or_else(|| Problem::no_agent(agent))?;
+    Ok(Redirect::to("/agents"))
+}
+
+fn form_of<T>(form: Result<Form<T>, FormRejection>) -> Result<T, Problem> {
+    form.map(|Form(form)| form).map_err(|rejection| {
+        Problem::new(rejection.status().as_u16(), "The form cannot be read", rejection.body_text())
+    })
+}
+
 async fn agents(State(state): State<AppState>) -> Page {
     let shared = state.shared();
     let agents = shared.agents().into_iter().map(|agent| {
         let name = agent.run.as_ref().and_then(|run| shared.plan_name(run));
-        view::agent_row(agent, name)
+        let at_work = shared.at_work(&agent);
+        view::agent_row(agent, at_work, name)
     });
     let page = AgentsPage { agents: agents.collect(), add_agent_command: shared.add_agent_command() };
     Ok(Html(page.render()?))

@@ -20,6 +20,11 @@ const STATE_NS: u64 = 1_000_000_000;
 /// Seconds that are told as such, the latest ones; and the longest run that is told by the second once it is over.
 pub(crate) const BY_SECOND_S: u32 = 3_600;
 
+/// The seconds before this one are told by the minute, of a run that has published those before `published_s`.
+pub(crate) fn by_minute_s(published_s: u32) -> u32 {
+    Grain::Minute.begin(published_s.saturating_sub(BY_SECOND_S))
+}
+
 /// What of one run has been published.
 #[derive(Debug, Default)]
 pub(crate) struct Publisher {
@@ -32,12 +37,19 @@ pub(crate) struct Publisher {
     /// Of the published seconds, the ones that results were added to since.
     corrected: BTreeSet<u32>,
     correct_at_ns: Option<u64>,
+    /// Of the published seconds, the ones that were told to have something open, which a late report may close.
+    open: BTreeSet<u32>,
     state: Option<&'static str>,
     state_at_ns: Option<u64>,
     ended: bool,
 }
 
 impl Publisher {
+    /// Of a run whose seconds before `published_s` are published already, as those of a run that goes on are.
+    pub(crate) fn beginning_at(published_s: u32) -> Self {
+        Self { published_s, by_minute_s: by_minute_s(published_s), ..Self::default() }
+    }
+
     /// Results were added to these seconds.
     pub(crate) fn touch(&mut self, window: &Window, now_ns: u64) {
         let published_s = self.published_s;
@@ -100,7 +112,7 @@ impl Publisher {
     /// old, and older ones that were added to.
     pub(crate) fn minutes_due(&mut self) -> BTreeSet<u32> {
         let mut due = std::mem::take(&mut self.again);
-        while self.by_minute_s + 60 + BY_SECOND_S <= self.published_s {
+        while self.by_minute_s < by_minute_s(self.published_s) {
             due.insert(self.by_minute_s);
             self.by_minute_s += 60;
         }
@@ -120,6 +132,9 @@ impl Publisher {
 
     fn corrections(&mut self, live: &Live, now_ns: u64) {
         self.correct_at_ns = None;
+        let open: BTreeSet<_> = live.open_seconds().filter(|&second| second < self.published_s).collect();
+        self.corrected.extend(std::mem::replace(&mut self.open, open));
+        self.corrected.extend(&self.open);
         for second in std::mem::take(&mut self.corrected) {
             if second < self.by_minute_s {
                 self.again.insert(Grain::Minute.begin(second));

@@ -2,7 +2,8 @@
 //!
 //! One trait and one suite of tests ([`suite`]) for every implementation: [`MemoryStore`] and [`SqliteStore`]. What
 //! is kept is kept before it is acknowledged to an agent or shown to anybody; keeping the same window or order twice
-//! changes nothing.
+//! changes nothing. With the orders goes what the decider decided them from, so that another process can go on with a run
+//! where this one ends.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -11,11 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
 use thiserror::Error;
-use volley_plan::link::{Incarnation, Order, RunId};
+use volley_lifecycle::{AgentRecord, RunRecord};
+use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
 use volley_stats::{Health, Series, Window};
 
 use crate::document::{RunDocument, RunSummary};
 
+mod closing;
 mod memory;
 mod sequences;
 mod span;
@@ -24,6 +27,7 @@ pub mod sqlite;
 pub(crate) mod suite;
 
 pub use memory::{MemoryRetention, MemoryStore};
+pub(crate) use span::errors_seen;
 pub use span::{Grain, Span, Strain};
 pub use sqlite::{Retention, SqliteStore};
 
@@ -94,6 +98,8 @@ pub struct Delivery<'a> {
     pub sequence: u64,
     /// The results. Shared, since a store may finish with them on another thread.
     pub window: &'a Arc<Window>,
+    /// The sum of what the agent has reported, this window included. Of a late one it is left out: it is in no total.
+    pub facts: &'a WindowFacts,
     /// In time or late.
     pub arrival: Arrival,
 }
@@ -107,6 +113,41 @@ pub struct SavedOrder {
     pub number: u64,
     /// The order; `Order::Start` on the coordinator's clock.
     pub order: Order,
+}
+
+/// Where the decider stands once it has given orders: what another process goes on from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The run.
+    pub run: RunRecord,
+    /// Those of its agents of which there is news.
+    pub agents: Vec<AgentRecord>,
+}
+
+/// A run that was going on when its coordinator ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unfinished {
+    /// Its document as it was last kept, some seconds behind.
+    pub document: RunDocument,
+    /// How far it had come.
+    pub left: Left,
+}
+
+/// How far a run had come when its coordinator ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Left {
+    /// No order was given yet.
+    NotBegun,
+    /// Orders were given, and this is where the decider stood.
+    Begun {
+        /// The run.
+        run: RunRecord,
+        /// Its agents, each with the sum of what it had reported.
+        agents: Vec<(AgentRecord, WindowFacts)>,
+    },
+    /// Orders were given, but where the decider stood cannot be read: it was not kept, or a version kept it that this one
+    /// doesn't know.
+    Unreadable(String),
 }
 
 /// A part of the list of runs.
@@ -171,10 +212,17 @@ pub trait Store: Send + Sync + 'static {
     /// Replaces a run's document: at its end, and when something is delivered late.
     fn update<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, ()>;
 
-    /// Keeps an order. Keeping it again changes nothing.
-    fn save_order<'a>(&'a self, run: &'a RunId, order: SavedOrder) -> StoreFuture<'a, ()>;
+    /// Keeps orders, and where the decider stands now that it has given them: all of it or nothing. Keeping an order again
+    /// changes nothing.
+    fn save_orders<'a>(
+        &'a self,
+        run: &'a RunId,
+        standing: Standing,
+        orders: &'a [SavedOrder],
+    ) -> StoreFuture<'a, ()>;
 
-    /// Keeps a window: merged where it came in time. Keeping it again changes nothing.
+    /// Keeps a window, merged where it came in time, and with it what its agent has reported in all. Keeping it again
+    /// changes nothing.
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept>;
 
     /// Says that every live agent has reported the seconds before this one, so that they can be put into their final
@@ -210,6 +258,16 @@ pub trait Store: Send + Sync + 'static {
 
     /// Runs, newest first.
     fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed>;
+
+    /// The runs that are not over, oldest first: for a coordinator that has just begun, those that the one before it left.
+    /// One of which not even the document can be read is left out and said.
+    fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>>;
+
+    /// Ends a run that nobody can go on with: what was kept of it is told, and that it is not all.
+    fn close<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()>;
+
+    /// True if what is kept here outlives this process.
+    fn is_durable(&self) -> bool;
 }
 
 /// Merged results that a store adds to while others read.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use volley_plan::link::{
     FromAgent, Hello, Incarnation, Lease, Order, PROTOCOL, Progress, Report, RoundTrip, RunId, ToAgent,
 };
-use volley_plan::{Plan, parse};
+use volley_plan::{AgentsWanted, Plan, parse};
 use volley_stats::{ErrorKind, Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
 
 use crate::fleet::VERSION;
@@ -19,7 +19,7 @@ mod server;
 mod working;
 
 pub(crate) use server::{Server, json};
-pub(crate) use working::{late_agent, working_agent};
+pub(crate) use working::{Arrivals, agent_that_leaves, late_agent, working_agent};
 
 const MS: u64 = 1_000_000;
 
@@ -42,6 +42,12 @@ pub(crate) fn plan(lines: &str) -> Plan {
 
 pub(crate) fn new_run(lines: &str) -> NewRun {
     NewRun { plan: plan(lines), note: None, wait_for_agents: Duration::ZERO }
+}
+
+/// How many agents are idle, and how many are busy.
+pub(crate) fn idle_and_busy(coordinator: &Coordinator) -> (usize, usize) {
+    let strength = coordinator.shared.strength(&AgentsWanted::default());
+    (strength.idle, strength.busy)
 }
 
 /// Waits for a run's end. Where time is paused, it costs nothing.
@@ -110,8 +116,9 @@ pub(crate) fn open_window(second: u32, part: Part, (ok, missed): (u64, u64), lag
 
 /// An agent's end of its connection. It does only what a test tells it to.
 pub(crate) struct FakeAgent {
-    pub(crate) incarnation: Incarnation,
-    name: String,
+    hello: Hello,
+    /// It says that it is about to end.
+    pub(crate) leaving: bool,
     to: mpsc::Sender<FromAgent>,
     from: mpsc::Receiver<ToAgent>,
     epoch: Instant,
@@ -121,22 +128,29 @@ pub(crate) struct FakeAgent {
     round_trip: Option<RoundTrip>,
     pub(crate) lease: Option<Lease>,
     pub(crate) acknowledged: u64,
+    /// What of an earlier process' windows is kept.
+    pub(crate) acknowledged_of: BTreeMap<Incarnation, u64>,
     orders: std::collections::VecDeque<(u64, Order)>,
 }
 
 impl FakeAgent {
     /// Joins, and pings once.
     pub(crate) async fn join(coordinator: &Coordinator, incarnation: u64, name: &str) -> Self {
-        let mut agent = Self::connect(coordinator, incarnation, name);
+        Self::join_as(coordinator, hello(Incarnation(incarnation), name)).await
+    }
+
+    /// The same, with all that an agent can say of itself.
+    pub(crate) async fn join_as(coordinator: &Coordinator, hello: Hello) -> Self {
+        let mut agent = Self::connect(coordinator, hello);
         agent.greet().await;
         agent
     }
 
-    fn connect(coordinator: &Coordinator, incarnation: u64, name: &str) -> Self {
+    fn connect(coordinator: &Coordinator, hello: Hello) -> Self {
         let (to, from) = connection(coordinator);
         Self {
-            incarnation: Incarnation(incarnation),
-            name: name.to_owned(),
+            hello,
+            leaving: false,
             to,
             from,
             epoch: Instant::now(),
@@ -145,12 +159,13 @@ impl FakeAgent {
             round_trip: None,
             lease: None,
             acknowledged: 0,
+            acknowledged_of: BTreeMap::new(),
             orders: std::collections::VecDeque::new(),
         }
     }
 
     async fn greet(&mut self) {
-        self.send(FromAgent::Join(hello(self.incarnation, &self.name))).await;
+        self.send(FromAgent::Join(self.hello.clone())).await;
         assert_eq!(self.from.recv().await, Some(ToAgent::Welcome));
         self.ping().await;
     }
@@ -177,7 +192,20 @@ impl FakeAgent {
     }
 
     pub(crate) async fn report(&self, run: &RunId, report: Report) {
-        self.send(FromAgent::Report { run: run.clone(), report }).await;
+        self.send(FromAgent::Report { run: run.clone(), of: None, report }).await;
+    }
+
+    /// Delivers what an earlier process on its host had measured.
+    pub(crate) async fn deliver_of(
+        &self,
+        run: &RunId,
+        of: Incarnation,
+        sequence: u64,
+        window: Window,
+        last: bool,
+    ) {
+        let report = Report::Window { sequence, window, last };
+        self.send(FromAgent::Report { run: run.clone(), of: Some(of), report }).await;
     }
 
     pub(crate) async fn deliver(&self, run: &RunId, sequence: u64, window: Window, last: bool) {
@@ -188,7 +216,7 @@ impl FakeAgent {
     pub(crate) async fn ping(&mut self) {
         let sent_ns = self.now_ns();
         let (round_trip, progress) = (self.round_trip, self.progress.clone());
-        self.send(FromAgent::Ping { sent_ns, round_trip, progress }).await;
+        self.send(FromAgent::Ping { sent_ns, round_trip, progress, leaving: self.leaving }).await;
         while self.take_in().await.is_some_and(|answered| !answered) {}
     }
 
@@ -201,18 +229,28 @@ impl FakeAgent {
                 self.lease = lease;
                 return Some(true);
             }
-            ToAgent::Order { run, number, order } => {
-                let known = self.progress.as_ref().map_or(0, |progress| progress.acknowledged);
-                if number == known + 1 {
-                    self.progress = Some(Progress { run, acknowledged: number });
-                    self.orders.push_back((number, order));
-                }
+            ToAgent::Order { run, number, order } => self.take_order(run, number, order),
+            ToAgent::Acknowledge { of: None, sequence, .. } => self.acknowledged = sequence,
+            ToAgent::Acknowledge { of: Some(of), sequence, .. } => {
+                self.acknowledged_of.insert(of, sequence);
             }
-            ToAgent::Acknowledge { sequence, .. } => self.acknowledged = sequence,
             ToAgent::Welcome => panic!("welcomed twice"),
             ToAgent::Refused { reason } => panic!("refused: {reason}"),
         }
         Some(false)
+    }
+
+    fn take_order(&mut self, run: RunId, number: u64, order: Order) {
+        let known = self.progress.as_ref();
+        if number != known.map_or(0, |progress| progress.acknowledged) + 1 {
+            return;
+        }
+        let start_ns = match order {
+            Order::Start { at_ns, .. } => Some(at_ns),
+            _ => known.and_then(|progress| progress.start_ns),
+        };
+        self.progress = Some(Progress { run, acknowledged: number, start_ns });
+        self.orders.push_back((number, order));
     }
 
     /// The next order.
@@ -231,6 +269,13 @@ impl FakeAgent {
     /// Waits until a window is acknowledged.
     pub(crate) async fn acknowledgement(&mut self, sequence: u64) {
         while self.acknowledged < sequence {
+            self.take_in().await.expect("the coordinator has ended the connection");
+        }
+    }
+
+    /// Waits until a window of an earlier process is acknowledged.
+    pub(crate) async fn acknowledgement_of(&mut self, of: Incarnation, sequence: u64) {
+        while self.acknowledged_of.get(&of).is_none_or(|kept| *kept < sequence) {
             self.take_in().await.expect("the coordinator has ended the connection");
         }
     }
@@ -262,5 +307,14 @@ pub(crate) fn connection(coordinator: &Coordinator) -> (mpsc::Sender<FromAgent>,
 }
 
 pub(crate) fn hello(incarnation: Incarnation, name: &str) -> Hello {
-    Hello { protocol: PROTOCOL, version: VERSION.to_owned(), incarnation, name: name.to_owned(), workers: 2 }
+    Hello {
+        protocol: PROTOCOL,
+        version: VERSION.to_owned(),
+        incarnation,
+        name: name.to_owned(),
+        workers: 2,
+        labels: BTreeMap::new(),
+        weight: None,
+        capacity: None,
+    }
 }

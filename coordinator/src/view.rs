@@ -1,16 +1,18 @@
 //! From what the coordinator knows to what pages and streams show.
 
-use volley_plan::{Accounts, Verdict};
+use volley_plan::{Accounts, Adjust, Level, Model, Verdict};
 use volley_stats::{MergedSecond, Second, Timed};
 use volley_web::stream::{AgentShare, LogLine, PhaseTotals, Snapshot, Tick, Totals};
-use volley_web::{Agent, Fault, RunLink, RunPage, RunRow};
+use volley_web::{AdjustForm, Agent, Fault, RunLink, RunPage, RunRow};
 
+use crate::at_work::AtWork;
 use crate::document::{
-    AgentDocument, Progress, RunDocument, RunSummary, Whole, latency_ms, ns_to_ms, ns_to_s,
+    Adjusted, AgentDocument, Progress, RunDocument, RunSummary, Whole, latency_ms, ns_to_ms, ns_to_s,
 };
 use crate::fleet::AgentView;
 use crate::store::Strain;
 use crate::timeline::Timeline;
+use crate::words::from_when;
 
 /// One tick of the stream: what happened from one second up to another, mostly the next. When it was sent, its sender
 /// adds.
@@ -26,13 +28,15 @@ pub(crate) fn tick(
     let is_warmup = timeline.is_warmup(to_s);
     // Like the row: of the measured part, or of the warm-up where the span lies in it.
     let told = if is_warmup { warmup } else { iterations };
+    let gap = timeline.gap(from_s, to_s);
     Tick {
         second: from_s.into(),
         span_s: to_s.saturating_sub(from_s).into(),
         elapsed_s: 0.0,
         warmup: is_warmup,
         planned: timeline.planned(from_s, to_s),
-        missed: told.missed,
+        missed: told.missed.saturating_add(gap.missed),
+        unknown: gap.unknown,
         iterations: told.started,
         started: counters.started,
         ok: counters.ok,
@@ -71,6 +75,7 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         warmup_s: progress.warmup_s,
         stop_s: progress.stop_s,
         planned_requests,
+        adjusted: progress.adjusted.last().map(adjusted_in_words),
         whole: totals(&progress.whole, &progress.accounts, progress.phases),
         warmup: progress.warmup,
         last5: progress.last5,
@@ -80,6 +85,11 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         agents: progress.agents.into_iter().map(agent_share).collect(),
         health_notes: progress.health_notes,
     }
+}
+
+/// What a load was adjusted to, and when: `500/s from 12.3 s on`.
+fn adjusted_in_words(adjusted: &Adjusted) -> String {
+    format!("{} from {} on", adjusted.to, from_when(adjusted.at_s))
 }
 
 fn verdict_name(verdict: Verdict) -> String {
@@ -119,6 +129,8 @@ fn agent_share(agent: AgentDocument) -> AgentShare {
         version: agent.version,
         cores: agent.workers.into(),
         share: agent.share,
+        part: agent.part,
+        outlier: agent.outlier,
         users: agent.users.into(),
         granted: agent.granted,
         started: agent.started,
@@ -144,8 +156,10 @@ fn agent_share(agent: AgentDocument) -> AgentShare {
 
 /// The page of one run.
 pub(crate) fn run_page(document: RunDocument, ticks: Vec<Tick>) -> RunPage {
+    let adjust = if document.progress.over { AdjustForm::default() } else { adjust_form(&document) };
     let log: Vec<LogLine> = document.log;
     RunPage {
+        adjust,
         id: document.id.to_string(),
         name: document.name,
         target: document.target,
@@ -156,7 +170,20 @@ pub(crate) fn run_page(document: RunDocument, ticks: Vec<Tick>) -> RunPage {
         run: snapshot(document.progress),
         ticks,
         log,
+        ..RunPage::default()
     }
+}
+
+/// How the load of a run can be adjusted while it goes on, as its plan says.
+fn adjust_form(document: &RunDocument) -> AdjustForm {
+    let Some(load) = document.load() else { return AdjustForm::default() };
+    let (is_rate, to) = match &load.model {
+        Model::Open(open) => (true, Level::Rate(open.shape.rate_max())),
+        Model::Closed(closed) => (false, Level::Users(closed.users.most())),
+    };
+    // To what it is anyhow: whatever stands against that stands against all else.
+    let why_not = load.adjusted(Adjust { at_ns: 0, to }).err().map(|error| error.to_string());
+    AdjustForm { is_rate, why_not: why_not.unwrap_or_default() }
 }
 
 /// One row of the list of runs.
@@ -165,6 +192,7 @@ pub(crate) fn run_row(run: RunSummary) -> RunRow {
     RunRow {
         id: run.id.to_string(),
         name: run.name,
+        waits: if run.state == "queued" { run.sentence } else { String::new() },
         state: run.state,
         over: run.over,
         verdict: run.verdict.map(verdict_name),
@@ -180,18 +208,35 @@ pub(crate) fn run_row(run: RunSummary) -> RunRow {
 }
 
 /// One row of the list of agents. `run_name` is the name of the plan that it works for.
-pub(crate) fn agent_row(agent: AgentView, run_name: Option<String>) -> Agent {
-    let (round_trip_ms, last_seen_s) = (agent.round_trip_ms(), agent.heard_ago_s());
+pub(crate) fn agent_row(agent: AgentView, at_work: AtWork, run_name: Option<String>) -> Agent {
+    let (round_trip_ms, drift_ms) = (agent.round_trip_ms(), agent.drift_ms());
+    let last_seen_s = Some(agent.heard_ago_s());
+    let labels = agent.facts.labels.iter().map(|(key, value)| format!("{key}={value}"));
     let run =
         agent.run.map(|id| RunLink { name: run_name.unwrap_or_else(|| id.to_string()), id: id.to_string() });
     Agent {
-        ok: matches!(agent.state, "idle" | "busy"),
+        ok: matches!(agent.state, "idle" | "busy" | "draining"),
+        id: agent.facts.incarnation.to_string(),
+        labels: labels.collect::<Vec<_>>().join(", "),
         name: agent.facts.name,
         state: agent.state.to_owned(),
+        draining: agent.draining,
+        leaving: agent.leaving,
+        gone: agent.state == "gone",
         version: agent.facts.version,
         cores: agent.facts.workers.into(),
+        weight: agent.facts.weight.map(u64::from),
+        capacity: agent.facts.capacity.map(u64::from),
         run,
-        last_seen_s: Some(last_seen_s),
+        part: at_work.part,
+        outlier: at_work.outlier.unwrap_or_default(),
+        cpu: at_work.cpu,
+        lag_p99_ms: at_work.lag_p99_ms,
+        descriptors: at_work.descriptors,
+        descriptors_limit: at_work.descriptors_limit,
+        local_ports: at_work.local_ports,
+        drift_ms,
+        last_seen_s,
         round_trip_ms,
     }
 }

@@ -36,7 +36,15 @@ pub(crate) fn request_rate(per_second: f64) -> String {
 
 /// Seconds of run time: `12 s`, `10.2 s`; cut, not rounded, so that no moment is told before it has come.
 pub(crate) fn seconds(s: f64) -> String {
-    let tenths = (s.max(0.0) * 10.0 + 1e-6).floor() / 10.0;
+    tenths((s.max(0.0) * 10.0 + 1e-6).floor() / 10.0)
+}
+
+/// The same of a run time from which on something is so, or up to which: rounded up, as the event log has it.
+pub(crate) fn from_when(s: f64) -> String {
+    tenths((s.max(0.0) * 10.0 - 1e-6).ceil() / 10.0)
+}
+
+fn tenths(tenths: f64) -> String {
     if tenths.fract() == 0.0 { format!("{tenths:.0} s") } else { format!("{tenths:.1} s") }
 }
 
@@ -60,6 +68,9 @@ mod tests {
             (seconds(10.29), "10.2 s"),
             (seconds(59.96), "59.9 s"),
             (seconds(-1.0), "0 s"),
+            (from_when(11.81), "11.9 s"),
+            (from_when(12.0), "12 s"),
+            (from_when(11.9), "11.9 s"),
         ];
         for (is, should) in said {
             assert_eq!(is, should);

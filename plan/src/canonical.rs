@@ -13,6 +13,7 @@ use crate::units::format_duration;
 use load::CanonicalLoad;
 use scenarios::Scenarios;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl Plan {
@@ -33,7 +34,7 @@ struct Canonical<'p> {
     http: CanonicalHttp,
     load: CanonicalLoad,
     scenarios: Scenarios<'p>,
-    agents: CanonicalAgents,
+    agents: CanonicalAgents<'p>,
 }
 
 #[derive(Serialize)]
@@ -43,12 +44,27 @@ struct CanonicalHttp {
     connect_timeout: Written,
     #[serde(skip_serializing_if = "Option::is_none")]
     connections: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number_header: Option<String>,
 }
 
+/// What says the default is left out but for the first two, so that plans which don't say it keep their hash.
 #[derive(Serialize)]
-struct CanonicalAgents {
+struct CanonicalAgents<'p> {
     min: u32,
     wait: Written,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<&'p BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elastic: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease: Option<Written>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beside: Option<bool>,
 }
 
 impl<'p> Canonical<'p> {
@@ -72,13 +88,24 @@ impl CanonicalHttp {
             timeout: Written(http.timeout),
             connect_timeout: Written(http.connect_timeout),
             connections: http.connections,
+            number_header: http.number_header.as_deref().map(escape_template),
         }
     }
 }
 
-impl CanonicalAgents {
-    fn of(agents: &AgentsWanted) -> Self {
-        Self { min: agents.min, wait: Written(agents.wait) }
+impl<'p> CanonicalAgents<'p> {
+    fn of(agents: &'p AgentsWanted) -> Self {
+        let defaults = AgentsWanted::default();
+        Self {
+            min: agents.min,
+            wait: Written(agents.wait),
+            max: agents.max,
+            labels: (agents.labels != defaults.labels).then_some(&agents.labels),
+            elastic: (agents.elastic != defaults.elastic).then_some(agents.elastic),
+            share_by: (agents.share_by != defaults.share_by).then(|| agents.share_by.name()),
+            lease: (agents.lease != defaults.lease).then_some(Written(agents.lease)),
+            beside: (agents.beside != defaults.beside).then_some(agents.beside),
+        }
     }
 }
 

@@ -5,18 +5,22 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The iterations of a run that are still to be given out, numbered from 0.
+/// The iterations of a run that are still to be given out, numbered from 0. The numbers go on beyond the total where
+/// iterations were given back, so that none is ever given twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     total: u64,
     next: u64,
+    /// Granted, and given back by agents that left before they had begun them.
+    #[serde(default)]
+    returned: u64,
 }
 
 impl Ledger {
     /// A ledger of `total` iterations, none of them given out.
     #[must_use]
     pub fn new(total: u64) -> Self {
-        Self { total, next: 0 }
+        Self { total, next: 0, returned: 0 }
     }
 
     /// Iterations in all.
@@ -28,7 +32,15 @@ impl Ledger {
     /// Iterations that nobody has leave for.
     #[must_use]
     pub fn remaining(&self) -> u64 {
-        self.total - self.next
+        self.total.saturating_add(self.returned) - self.next
+    }
+
+    /// Takes back `iterations` that an agent had leave for and didn't begin, now that it has said its last word. They are
+    /// granted again, under numbers beyond all earlier ones: which of its own the agent left undone it doesn't say, and an
+    /// iteration's number is but a name. No more comes back than is out.
+    pub fn give_back(&mut self, iterations: u64) {
+        let out = self.next - self.returned;
+        self.returned += iterations.min(out);
     }
 
     /// The first grant of an agent with `users` of the run's `all_users`: a quarter of its fair part, but at least two
@@ -78,6 +90,26 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_is_given_back_is_granted_again_under_fresh_numbers() {
+        let mut ledger = Ledger::new(100);
+        assert_eq!(ledger.first(10, 20), 0..20);
+        ledger.give_back(5);
+        assert_eq!((ledger.total(), ledger.remaining()), (100, 85));
+        let mut granted = 0;
+        while ledger.remaining() > 0 {
+            granted += ledger.more(1000, 1).count();
+        }
+        assert_eq!((granted, ledger.next), (85, 105));
+        ledger.give_back(200);
+        assert_eq!((ledger.remaining(), ledger.more(1000, 1)), (100, 105..155));
+        let written = serde_json::to_string(&ledger).expect("can be written");
+        assert_eq!(serde_json::from_str::<Ledger>(&written).expect("reads back"), ledger);
+        let earlier =
+            serde_json::from_str::<Ledger>(r#"{"total":9,"next":4}"#).expect("an earlier version's");
+        assert_eq!(earlier.remaining(), 5);
+    }
+
     proptest! {
         #[test]
         fn grants_are_disjoint_and_sum_to_the_total(
@@ -85,13 +117,20 @@ mod tests {
         ) {
             let mut ledger = Ledger::new(total);
             let mut expected = ledger.first(users, users * 2).end;
+            let mut returned = 0;
             for (wished, agents) in wishes {
+                if wished % 7 == 0 {
+                    let before = ledger.remaining();
+                    ledger.give_back(wished);
+                    returned += ledger.remaining() - before;
+                }
                 let grant = ledger.more(wished, agents);
                 prop_assert_eq!(grant.start, expected);
                 prop_assert!(!grant.is_empty() || ledger.remaining() == 0);
                 expected = grant.end;
             }
-            prop_assert_eq!(expected + ledger.remaining(), total);
+            prop_assert_eq!(expected + ledger.remaining(), total + returned);
+            prop_assert!(expected - returned <= total, "no more is out than there is");
         }
     }
 }

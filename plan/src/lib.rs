@@ -1,5 +1,6 @@
 //! What should happen: the plan and its parser, grants, the vocabulary between decider and doer, the verdict. Pure.
 
+pub mod allow;
 mod canonical;
 mod grant;
 pub mod health;
@@ -13,6 +14,7 @@ pub mod units;
 mod verdict;
 pub mod words;
 
+pub use allow::{AllowList, Denied, RuleError, RuleFault};
 pub use canonical::{PlanHash, PlanHashError};
 pub use grant::Ledger;
 pub use mix::Mix;

@@ -7,22 +7,28 @@
 //! Times: `run time` is nanoseconds since the run's start. A `clock` is a process's own monotonic clock, in nanoseconds
 //! since an epoch that means nothing to others.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use volley_stats::Window;
 
+use crate::model::{Adjust, Level};
+
 mod facts;
 mod share;
 
 pub use facts::WindowFacts;
-pub use share::{ArrivalShare, Share, UserShare};
+pub use share::{Bounds, Hand, Share};
 
 /// The version of this vocabulary. Coordinator and agent must have the same.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// How long a lease lasts unless the plan says longer, in nanoseconds.
 pub const LEASE_NS: u64 = 3_000_000_000;
+
+/// Over how long the users of a lost agent are begun anew on the others, in nanoseconds.
+pub const TAKE_OVER_NS: u64 = 5_000_000_000;
 
 /// How often an agent pings, in nanoseconds.
 pub const PING_NS: u64 = 500_000_000;
@@ -121,6 +127,12 @@ pub struct Hello {
     pub name: String,
     /// Worker threads, one a core unless told otherwise.
     pub workers: u32,
+    /// What the agent is called by plans that want only some: `zone` = `eu`.
+    pub labels: BTreeMap<String, String>,
+    /// How much of a load it should get beside others, where it was told; its workers where not.
+    pub weight: Option<u32>,
+    /// Requests a second that it was measured to be capable of, where it was.
+    pub capacity: Option<u32>,
 }
 
 /// One measured round trip, all four times in nanoseconds: agent's clock, coordinator's, coordinator's, agent's.
@@ -162,6 +174,8 @@ pub struct Progress {
     pub run: RunId,
     /// The highest order such that it and all before it have been taken.
     pub acknowledged: u64,
+    /// Run time 0 on the agent's clock, once it knows; a coordinator that was started again has it from here.
+    pub start_ns: Option<u64>,
 }
 
 /// From agent to coordinator.
@@ -177,11 +191,15 @@ pub enum FromAgent {
         round_trip: Option<RoundTrip>,
         /// The run at hand.
         progress: Option<Progress>,
+        /// It was told to end, and wants to be relieved of its share: what it has begun it finishes and delivers.
+        leaving: bool,
     },
     /// Something about a run.
     Report {
         /// The run.
         run: RunId,
+        /// The process that measured it, where that was an earlier one whose results this agent found on its disk.
+        of: Option<Incarnation>,
         /// What is reported.
         report: Report,
     },
@@ -249,6 +267,8 @@ pub enum ToAgent {
     Acknowledge {
         /// The run.
         run: RunId,
+        /// The process that measured them, as the report said it.
+        of: Option<Incarnation>,
         /// The highest sequence that is kept, with all before it.
         sequence: u64,
     },
@@ -277,14 +297,34 @@ pub enum Order {
         share: Share,
         /// The seed of everything random in the run.
         seed: u64,
+        /// How the load was adjusted so far, in this order: only for an agent that joins a run which goes on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        adjusted: Vec<Adjust>,
     },
     /// Begin: run time 0.
     Start {
         /// When, on the clock of who reads it: the lifecycle says it in the coordinator's, the link turns it into the
-        /// agent's.
+        /// agent's. It lies in the past for an agent that joins a run which goes on.
         at_ns: u64,
+        /// The share is the agent's for what is due from this run time on: 0 but for an agent that joins later.
+        #[serde(default)]
+        from_ns: u64,
         /// The first lease, in run time.
         lease_until_ns: u64,
+    },
+    /// The share is another one for what is due at or after `at_ns`; what is due before belongs to the one before. A lease
+    /// reaches beyond `at_ns` only for those who have taken this order, so an order that is lost makes misses, never
+    /// doubles.
+    Change {
+        /// From when on, in run time.
+        at_ns: u64,
+        /// The whole share from then on.
+        share: Share,
+        /// The load changes as well: to this, for all agents at the same time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Level>,
+        /// Users of the closed model that are new to this agent begin evenly over so many nanoseconds from `at_ns` on.
+        over_ns: u64,
     },
     /// Leave to start the iterations numbered `from` to `to` (exclusive).
     Grant {

@@ -1,11 +1,15 @@
 //! The plan: what to send and how hard. Values that exist here are valid; texts become plans in [`crate::parse`].
 
+mod adjust;
+mod agents;
 mod load;
 mod method;
 mod scenario;
 mod target;
 mod tolerance;
 
+pub use adjust::{Adjust, AdjustError, Level};
+pub use agents::{AgentsWanted, MAX_AGENTS, MAX_LABEL_CHARS, MAX_LABELS, ShareBy, is_label};
 pub use load::{Amount, ClosedLoad, Load, Model, OpenLoad, Users};
 pub use method::{Method, MethodError, is_token};
 pub use scenario::{Request, Scenario, Step, Think};
@@ -93,6 +97,9 @@ pub struct HttpOptions {
     /// an iteration waits for one. `None` bounds them by what is in flight. In the closed model, where each user has
     /// one of its own, it is always `None`.
     pub connections: Option<u32>,
+    /// The header line in which each request tells the number of its iteration, twenty digits long; none where it is not
+    /// to tell. With it a target's log says which requests of a run reached it.
+    pub number_header: Option<String>,
 }
 
 impl HttpOptions {
@@ -109,6 +116,7 @@ impl Default for HttpOptions {
             timeout: Self::DEFAULT_TIMEOUT,
             connect_timeout: Self::DEFAULT_CONNECT_TIMEOUT,
             connections: None,
+            number_header: None,
         }
     }
 }
@@ -116,19 +124,4 @@ impl Default for HttpOptions {
 /// The beginning of `name` that fits into [`MAX_NAME_CHARS`].
 pub(crate) fn capped_name(name: &str) -> String {
     name.chars().take(MAX_NAME_CHARS).collect()
-}
-
-/// Which agents a run needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentsWanted {
-    /// How many must be ready before the run starts, at least 1.
-    pub min: u32,
-    /// How long the run waits for them; zero refuses it at once.
-    pub wait: Duration,
-}
-
-impl Default for AgentsWanted {
-    fn default() -> Self {
-        Self { min: 1, wait: Duration::ZERO }
-    }
 }

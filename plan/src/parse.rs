@@ -1,6 +1,7 @@
 //! From texts to plans: a tree that knows its places is read first (YAML or JSON), then each section takes its keys
 //! from it and reports every fault, so that all are known at once.
 
+mod agents;
 mod cursor;
 mod fault;
 mod headers;

@@ -14,6 +14,8 @@
 //!
 //! An arrival whose time is rounded up to the very end of the load is not due at all.
 //!
+//! A load that is adjusted while it goes on has the same Λ up to that moment, and an even one from there on.
+//!
 //! All of it is computed with whole numbers: products first, in 128 bits and where needed in 256, the division last.
 
 mod piece;
@@ -69,6 +71,31 @@ impl Shape {
         Ok(Self { pieces, warmup_ns, total_ns, total })
     }
 
+    /// The same shape up to `at_ns`, and `rate` from there to the same end; itself where it is over by then. What is due
+    /// before `at_ns`, evenly or by chance, stays exactly as it was, and numbers go on without a gap.
+    ///
+    /// # Errors
+    /// [`ShapeError::TooOftenAdjusted`] where that makes too many pieces.
+    pub fn adjusted(&self, at_ns: u64, rate: Rate) -> Result<Self, ShapeError> {
+        let mut pieces: Vec<_> =
+            self.pieces.iter().take_while(|piece| piece.start_ns < at_ns).cloned().collect();
+        if let Some(last) = pieces.last_mut()
+            && last.end_ns() > at_ns
+        {
+            *last = last.cut(at_ns);
+        }
+        let mut total = pieces.last().map_or(0, Piece::end);
+        for stage in stage::place_level(rate, at_ns, self.warmup_ns, self.total_ns) {
+            let piece = Piece::new(&stage, total);
+            total = piece.end();
+            pieces.push(piece);
+        }
+        if pieces.len() > stage::MAX_PIECES {
+            return Err(ShapeError::TooOftenAdjusted);
+        }
+        Ok(Self { pieces, total, ..*self })
+    }
+
     /// How long the warm-up takes. What is due before it has passed is measured apart.
     pub fn warmup_ns(&self) -> u64 {
         self.warmup_ns
@@ -79,7 +106,8 @@ impl Shape {
         self.total_ns
     }
 
-    /// The stages after the warm-up, without those that take no time. They make the same shape again.
+    /// The stages after the warm-up, without those that take no time. They make the same shape again, unless it was
+    /// adjusted: then a ramp may have been cut short, and the warm-up need not be what the first stage starts with.
     pub fn stages(&self) -> impl Iterator<Item = Stage<Rate>> + '_ {
         let is_measured = |piece: &&Piece| piece.start_ns >= self.warmup_ns;
         self.pieces.iter().filter(is_measured).map(|piece| Stage {
@@ -87,6 +115,11 @@ impl Shape {
             to: piece.end_rate(),
             duration: Duration::from_nanos(piece.duration_ns),
         })
+    }
+
+    /// The highest rate at any time.
+    pub fn rate_max(&self) -> Rate {
+        self.pieces.iter().map(|piece| piece.start_rate().max(piece.end_rate())).max().unwrap_or_default()
     }
 
     /// The arrivals that are due in all, those of the warm-up included.

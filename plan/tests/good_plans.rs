@@ -1,7 +1,7 @@
 //! Plans that are accepted: what each way of writing them means, and their canonical form.
 
 use std::time::Duration;
-use volley_plan::{Amount, Model, Plan, QuickPlan, Request, Tolerance, Users, parse};
+use volley_plan::{AgentsWanted, Amount, Model, Plan, QuickPlan, Request, ShareBy, Tolerance, Users, parse};
 
 const YAML: &str = r#"
 # every key of a closed load, in its short form
@@ -125,6 +125,40 @@ fn defaults_are_written_out() {
     );
     let short = valid("target: http://h\nusers: 1\nrequests: 1\ntimeout: 1s\n");
     assert_eq!(short.http.connect_timeout, Duration::from_secs(1), "bounded by the time-out of the whole");
+}
+
+#[test]
+fn agents_are_chosen_and_share_as_the_plan_says() {
+    let plan = |agents: &str| valid(&format!("target: http://h\nusers: 9\nduration: 1m\nagents: {agents}\n"));
+    let full = "{ min: 2, max: 5, wait: 1m, labels: { zone: eu, rack: 7 }, elastic: true, share_by: capacity, lease: 10s, \
+                beside: true }";
+    let AgentsWanted { min, max, wait, labels, elastic, share_by, lease, beside } = plan(full).agents;
+    assert_eq!((min, max, wait, elastic), (2, Some(5), Duration::from_secs(60), true));
+    assert_eq!((share_by, lease, beside), (ShareBy::Capacity, Duration::from_secs(10), true));
+    assert_eq!(
+        labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(),
+        ["rack=7", "zone=eu"]
+    );
+    let written = plan(full).canonical_json();
+    let agents = concat!(
+        r#""agents":{"min":2,"wait":"1m","max":5,"labels":{"rack":"7","zone":"eu"},"elastic":true,"#,
+        r#""share_by":"capacity","lease":"10s","beside":true}}"#,
+    );
+    assert!(written.ends_with(agents), "{written}");
+    assert_eq!(valid(&written), plan(full));
+    // What says the default changes nothing, so that plans of earlier versions keep their hash.
+    let defaults =
+        "{ min: 1, wait: 0s, labels: {}, elastic: false, share_by: weight, lease: 3s, beside: false }";
+    assert_eq!(plan(defaults).hash(), plan("{}").hash());
+    assert_eq!(plan("{}").agents, AgentsWanted::default());
+}
+
+#[test]
+fn numbers_of_iterations_go_into_a_header() {
+    let plan = valid("target: http://h\nusers: 1\nrequests: 1\nnumber_header: X-Number\n");
+    assert_eq!(plan.http.number_header.as_deref(), Some("X-Number"));
+    assert!(plan.canonical_json().contains(r#""connect_timeout":"5s","number_header":"X-Number"},"#));
+    assert_eq!(valid(&plan.canonical_json()), plan);
 }
 
 #[test]

@@ -12,7 +12,8 @@ const OPEN_PLAN: &str = "target: http://h\nhttp: {timeout: 3s, connections: 5}\n
                          max_in_flight: 10\n  warmup: 1s\n  stages:\n    - {rate: 50/s, ramp_to: 1.5/m, for: 2m}\n    - \
                          {ramp_to: 9/s, for: 0s}\n    - steps: {from: 1/s, to: 9/s, by: 2/s, every: 1s}\n  tolerate: \
                          0.5%\nscenarios:\n  'a b':\n    weight: 3\n    steps:\n      - get: /a?b\n        name: c\n      - \
-                         think: 1s..2s\n      - method: X\n        path: /\n  d: {steps: [put: /]}\nagents: {min: 5}\n";
+                         think: 1s..2s\n      - method: X\n        path: /\n  d: {steps: [put: /]}\nagents: {min: 5, max: 7, labels: {zone: eu}, elastic: true, \
+                         share_by: even, lease: 4s, beside: true}\n";
 
 /// What must hold of an answer, whichever it is.
 fn check(text: &str, answer: &Result<Plan, Faults>) -> Result<(), TestCaseError> {
@@ -51,7 +52,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    const KEYS: [&str; 44] = [
+    const KEYS: [&str; 48] = [
         "version",
         "name",
         "target",
@@ -80,6 +81,10 @@ fn key() -> impl Strategy<Value = String> {
         "scenarios",
         "usrs",
         "  min",
+        "  max",
+        "  labels",
+        "  share_by",
+        "  lease",
         "  x-a",
         "  stages",
         "  - rate",

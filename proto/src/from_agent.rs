@@ -3,7 +3,8 @@
 use volley_plan::link::{FromAgent, Hello, Incarnation, Progress, Report, RoundTrip};
 
 use crate::fields::{clipped, name, required, run, text, within, within_u32};
-use crate::limits::{MAX_NAME_BYTES, MAX_REASON_BYTES, MAX_WORKERS};
+use crate::labels::{labels_from_wire, labels_to_wire};
+use crate::limits::{MAX_CAPACITY, MAX_NAME_BYTES, MAX_REASON_BYTES, MAX_WEIGHT, MAX_WORKERS};
 use crate::v1::{from_agent, report};
 use crate::{WireError, v1};
 
@@ -11,13 +12,17 @@ impl From<FromAgent> for v1::FromAgent {
     fn from(message: FromAgent) -> Self {
         let message = match message {
             FromAgent::Join(hello) => from_agent::Message::Join(hello.into()),
-            FromAgent::Ping { sent_ns, round_trip, progress } => from_agent::Message::Ping(v1::Ping {
-                sent_ns,
-                round_trip: round_trip.map(Into::into),
-                progress: progress.map(Into::into),
-            }),
-            FromAgent::Report { run, report } => from_agent::Message::Report(v1::Report {
+            FromAgent::Ping { sent_ns, round_trip, progress, leaving } => {
+                from_agent::Message::Ping(v1::Ping {
+                    sent_ns,
+                    round_trip: round_trip.map(Into::into),
+                    progress: progress.map(Into::into),
+                    leaving,
+                })
+            }
+            FromAgent::Report { run, of, report } => from_agent::Message::Report(v1::Report {
                 run: run.as_str().to_owned(),
+                of: of.map(|Incarnation(number)| number),
                 report: Some(report.into()),
             }),
         };
@@ -35,9 +40,11 @@ impl TryFrom<v1::FromAgent> for FromAgent {
                 sent_ns: ping.sent_ns,
                 round_trip: ping.round_trip.map(Into::into),
                 progress: ping.progress.map(TryInto::try_into).transpose()?,
+                leaving: ping.leaving,
             },
             from_agent::Message::Report(report) => Self::Report {
                 run: run(&report.run, "Report.run")?,
+                of: report.of.map(Incarnation),
                 report: required(report.report, "Report.report")?.try_into()?,
             },
         })
@@ -52,6 +59,9 @@ impl From<Hello> for v1::Hello {
             incarnation: hello.incarnation.0,
             name: clipped(hello.name, MAX_NAME_BYTES),
             workers: hello.workers,
+            labels: labels_to_wire(hello.labels),
+            weight: hello.weight,
+            capacity: hello.capacity,
         }
     }
 }
@@ -60,12 +70,18 @@ impl TryFrom<v1::Hello> for Hello {
     type Error = WireError;
 
     fn try_from(wire: v1::Hello) -> Result<Self, WireError> {
+        let count = |count: Option<u32>, most, field| {
+            count.map(|count| within_u32(count, 1, most, field)).transpose()
+        };
         Ok(Self {
             protocol: wire.protocol,
             version: name(wire.version, MAX_NAME_BYTES, "Hello.version")?,
             incarnation: Incarnation(wire.incarnation),
             name: name(wire.name, MAX_NAME_BYTES, "Hello.name")?,
             workers: within_u32(wire.workers, 1, MAX_WORKERS, "Hello.workers")?,
+            labels: labels_from_wire(&wire.labels)?,
+            weight: count(wire.weight, MAX_WEIGHT, "Hello.weight")?,
+            capacity: count(wire.capacity, MAX_CAPACITY, "Hello.capacity")?,
         })
     }
 }
@@ -87,7 +103,8 @@ impl From<v1::RoundTrip> for RoundTrip {
 
 impl From<Progress> for v1::Progress {
     fn from(progress: Progress) -> Self {
-        Self { run: progress.run.as_str().to_owned(), acknowledged: progress.acknowledged }
+        let Progress { run, acknowledged, start_ns } = progress;
+        Self { run: run.as_str().to_owned(), acknowledged, start_ns }
     }
 }
 
@@ -95,7 +112,8 @@ impl TryFrom<v1::Progress> for Progress {
     type Error = WireError;
 
     fn try_from(wire: v1::Progress) -> Result<Self, WireError> {
-        Ok(Self { run: run(&wire.run, "Progress.run")?, acknowledged: wire.acknowledged })
+        let v1::Progress { run: name, acknowledged, start_ns } = wire;
+        Ok(Self { run: run(&name, "Progress.run")?, acknowledged, start_ns })
     }
 }
 

@@ -11,16 +11,20 @@ mod fields;
 mod from_agent;
 mod health;
 mod kinds;
+mod labels;
+mod level;
 pub mod limits;
 mod results;
 mod row;
 mod share;
 mod to_agent;
+mod token;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::WireError;
+pub use token::{AUTHORIZATION, MAX_TOKEN_CHARS, MIN_TOKEN_CHARS, Token, TokenError};
 pub use v1::fleet_client::FleetClient;
 pub use v1::fleet_server::{Fleet, FleetServer};
 

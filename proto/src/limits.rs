@@ -43,6 +43,21 @@ pub const MAX_WORKERS: u32 = 65_536;
 /// Most bytes of an agent's name and of a version.
 pub const MAX_NAME_BYTES: usize = 255;
 
+/// Most labels of an agent.
+pub const MAX_LABELS: usize = 16;
+
+/// Most bytes of a label's key and of its value.
+pub const MAX_LABEL_BYTES: usize = 63;
+
+/// The largest weight of an agent.
+pub const MAX_WEIGHT: u32 = 1_000_000;
+
+/// The largest capacity of an agent, in requests a second.
+pub const MAX_CAPACITY: u32 = 1_000_000_000;
+
+/// Most times that a run's load was adjusted before an agent joins it.
+pub const MAX_ADJUSTED: usize = 1_000;
+
 /// Most bytes of a reason; a longer one is cut when it is sent.
 pub const MAX_REASON_BYTES: usize = 4096;
 

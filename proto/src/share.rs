@@ -1,20 +1,20 @@
 //! The part of a plan that is one agent's.
 
-use volley_plan::link::{ArrivalShare, Share, UserShare};
+use volley_plan::MAX_IN_FLIGHT;
+use volley_plan::link::{Bounds, Share};
 use volley_plan::shape::{MAX_STRIPES, StripeSet, Stripes};
-use volley_plan::{MAX_IN_FLIGHT, MAX_USERS};
 
-use crate::fields::{required, within, within_u32};
-use crate::v1::share;
+use crate::fields::within_u32;
 use crate::{WireError, v1};
 
 impl From<Share> for v1::Share {
     fn from(share: Share) -> Self {
-        let share = match share {
-            Share::Users(users) => share::Share::Users(users.into()),
-            Share::Arrivals(arrivals) => share::Share::Arrivals(arrivals.into()),
-        };
-        Self { share: Some(share) }
+        let Share { stripes, bounds } = share;
+        Self {
+            stripes: stripes.stripes().count(),
+            held: stripes.held().to_vec(),
+            bounds: bounds.map(Into::into),
+        }
     }
 }
 
@@ -22,52 +22,28 @@ impl TryFrom<v1::Share> for Share {
     type Error = WireError;
 
     fn try_from(wire: v1::Share) -> Result<Self, WireError> {
-        Ok(match required(wire.share, "Share.share")? {
-            share::Share::Users(users) => Self::Users(users.try_into()?),
-            share::Share::Arrivals(arrivals) => Self::Arrivals(arrivals.try_into()?),
+        Ok(Self {
+            stripes: stripes(wire.stripes, wire.held)?,
+            bounds: wire.bounds.map(TryInto::try_into).transpose()?,
         })
     }
 }
 
-impl From<UserShare> for v1::UserShare {
-    fn from(share: UserShare) -> Self {
-        let UserShare { users, first_user, every } = share;
-        Self { users, first_user, every }
+impl From<Bounds> for v1::Bounds {
+    fn from(bounds: Bounds) -> Self {
+        let Bounds { max_in_flight, connections } = bounds;
+        Self { max_in_flight, connections }
     }
 }
 
-impl TryFrom<v1::UserShare> for UserShare {
+impl TryFrom<v1::Bounds> for Bounds {
     type Error = WireError;
 
-    fn try_from(wire: v1::UserShare) -> Result<Self, WireError> {
-        let users = within_u32(wire.users, 0, MAX_USERS, "UserShare.users")?;
-        let every = within_u32(wire.every, 1, u32::MAX, "UserShare.every")?;
-        let last = u64::from(wire.first_user) + u64::from(users.saturating_sub(1)) * u64::from(every);
-        within(last, 0, u32::MAX.into(), "UserShare's last user")?;
-        Ok(Self { users, first_user: wire.first_user, every })
-    }
-}
-
-impl From<ArrivalShare> for v1::ArrivalShare {
-    fn from(share: ArrivalShare) -> Self {
-        Self {
-            stripes: share.stripes.stripes().count(),
-            held: share.stripes.held().to_vec(),
-            max_in_flight: share.max_in_flight,
-            connections: share.connections,
-        }
-    }
-}
-
-impl TryFrom<v1::ArrivalShare> for ArrivalShare {
-    type Error = WireError;
-
-    fn try_from(wire: v1::ArrivalShare) -> Result<Self, WireError> {
+    fn try_from(wire: v1::Bounds) -> Result<Self, WireError> {
         let count = |count, field| within_u32(count, 1, MAX_IN_FLIGHT, field);
         Ok(Self {
-            stripes: stripes(wire.stripes, wire.held)?,
-            max_in_flight: count(wire.max_in_flight, "ArrivalShare.max_in_flight")?,
-            connections: wire.connections.map(|most| count(most, "ArrivalShare.connections")).transpose()?,
+            max_in_flight: count(wire.max_in_flight, "Bounds.max_in_flight")?,
+            connections: wire.connections.map(|most| count(most, "Bounds.connections")).transpose()?,
         })
     }
 }
@@ -80,10 +56,10 @@ fn stripes(count: u32, held: Vec<u32>) -> Result<StripeSet, WireError> {
         least: least.into(),
         most: most.into(),
     };
-    let stripes = Stripes::new(count).map_err(|_| out_of(count, 1, MAX_STRIPES, "ArrivalShare.stripes"))?;
+    let stripes = Stripes::new(count).map_err(|_| out_of(count, 1, MAX_STRIPES, "Share.stripes"))?;
     if !held.is_sorted_by(|one, next| one < next) {
-        return Err(WireError::Repeated { field: "ArrivalShare.held" });
+        return Err(WireError::Repeated { field: "Share.held" });
     }
     let last = held.last().copied().unwrap_or(0);
-    StripeSet::new(stripes, held).map_err(|_| out_of(last, 0, count - 1, "ArrivalShare.held"))
+    StripeSet::new(stripes, held).map_err(|_| out_of(last, 0, count - 1, "Share.held"))
 }

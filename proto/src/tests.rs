@@ -12,7 +12,7 @@ use prost::Message;
 use volley_plan::link::{FromAgent, Hello, Incarnation, Report, RunId, ToAgent};
 use volley_stats::{ErrorKind, Part, Timed};
 
-use crate::limits::MAX_REASON_BYTES;
+use crate::limits::{MAX_LABELS, MAX_REASON_BYTES};
 use crate::{WireError, v1};
 
 fn there_and_back_agent(message: FromAgent) -> Result<FromAgent, WireError> {
@@ -66,6 +66,9 @@ fn hello() -> v1::Hello {
         incarnation: Incarnation(1),
         name: "a".to_owned(),
         workers: 1,
+        labels: BTreeMap::new(),
+        weight: None,
+        capacity: None,
     };
     hello.into()
 }
@@ -78,10 +81,10 @@ fn broken_messages_of_an_agent_are_refused_by_field() {
     check_from_agent(Some(M::Join(v1::Hello { name: "x".repeat(256), ..hello() })), "Hello.name");
     check_from_agent(Some(M::Join(v1::Hello { version: String::new(), ..hello() })), "Hello.version");
     check_from_agent(Some(M::Join(v1::Hello { workers: 0, ..hello() })), "Hello.workers");
-    let progress = Some(v1::Progress { run: "a/b".to_owned(), acknowledged: 1 });
+    let progress = Some(v1::Progress { run: "a/b".to_owned(), ..v1::Progress::default() });
     check_from_agent(Some(M::Ping(v1::Ping { progress, ..v1::Ping::default() })), "Progress.run");
 
-    let report = |report| Some(M::Report(v1::Report { run: "r".to_owned(), report }));
+    let report = |report| Some(M::Report(v1::Report { run: "r".to_owned(), of: None, report }));
     check_from_agent(Some(M::Report(v1::Report::default())), "Report.run");
     check_from_agent(report(None), "Report.report");
     let refused = v1::Refused { reason: "x".repeat(MAX_REASON_BYTES + 1) };
@@ -90,6 +93,35 @@ fn broken_messages_of_an_agent_are_refused_by_field() {
     let zero = window(0, Some(v1::Window::default()));
     check_from_agent(report(Some(v1::report::Report::Window(zero))), "NumberedWindow.sequence");
     check_from_agent(report(Some(v1::report::Report::Window(window(1, None)))), "NumberedWindow.window");
+}
+
+#[test]
+fn broken_words_of_an_agent_about_itself_are_refused_by_field() {
+    let check = |break_it: &dyn Fn(&mut v1::Hello), field: &str| {
+        let mut hello = hello();
+        break_it(&mut hello);
+        check_from_agent(Some(v1::from_agent::Message::Join(hello)), field);
+    };
+    check(&|hello| hello.weight = Some(0), "Hello.weight is 0, allowed is 1 to 1000000");
+    check(&|hello| hello.weight = Some(u32::MAX), "Hello.weight");
+    check(&|hello| hello.capacity = Some(0), "Hello.capacity");
+    check(&|hello| hello.capacity = Some(u32::MAX), "Hello.capacity");
+    let labels = |labels: &[(&str, &str)]| {
+        let labels = labels.iter().map(|&(key, value)| v1::Label { key: key.into(), value: value.into() });
+        labels.flat_map(|label| label.encode_length_delimited_to_vec()).collect::<Vec<u8>>()
+    };
+    let check_labels = |broken: &[(&str, &str)], field| check(&|hello| hello.labels = labels(broken), field);
+    check_labels(&[("", "eu")], "Label.key");
+    check_labels(&[("zone", "")], "Label.value");
+    check_labels(&[("zo\nne", "eu")], "Label.key");
+    check_labels(&[(&"x".repeat(64), "eu")], "Label.key has 64 bytes, allowed are 63");
+    check_labels(&[("zone", &"x".repeat(64))], "Label.value has 64 bytes");
+    check_labels(&[("zone", "eu"), ("zone", "us")], "Hello.labels is repeated");
+    check_labels(&[("zone", "eu"), ("a", "b")], "Hello.labels is repeated or out of order");
+    let keys: Vec<String> = (0..=MAX_LABELS).map(|n| format!("{n:02}")).collect();
+    let many: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), "x")).collect();
+    check_labels(&many, "Hello.labels has more than 16 entries");
+    check(&|hello| hello.labels = vec![0; 1 << 20], "Label.key");
 }
 
 #[test]
@@ -106,7 +138,7 @@ fn a_long_reason_is_cut_at_a_character() {
     let report = Report::Refused { reason: "ä".repeat(MAX_REASON_BYTES) };
     let run = RunId::new("r").expect("a run's name");
     let Ok(FromAgent::Report { report: Report::Refused { reason }, .. }) =
-        there_and_back_agent(FromAgent::Report { run, report })
+        there_and_back_agent(FromAgent::Report { run, of: None, report })
     else {
         panic!("a refusal comes back as one")
     };

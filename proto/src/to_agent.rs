@@ -1,9 +1,10 @@
 //! What a coordinator says.
 
 use volley_plan::MAX_PLAN_BYTES;
-use volley_plan::link::{Lease, Order, ToAgent};
+use volley_plan::link::{Incarnation, Lease, Order, ToAgent};
 
 use crate::fields::{clipped, required, run, text, within};
+use crate::level::{adjusts_from_wire, adjusts_to_wire};
 use crate::limits::{MAX_HASH_BYTES, MAX_REASON_BYTES};
 use crate::v1::{numbered_order, to_agent};
 use crate::{WireError, v1};
@@ -24,9 +25,11 @@ impl From<ToAgent> for v1::ToAgent {
                 number,
                 order: Some(order.into()),
             }),
-            ToAgent::Acknowledge { run, sequence } => {
-                to_agent::Message::Acknowledge(v1::Acknowledge { run: run.as_str().to_owned(), sequence })
-            }
+            ToAgent::Acknowledge { run, of, sequence } => to_agent::Message::Acknowledge(v1::Acknowledge {
+                run: run.as_str().to_owned(),
+                sequence,
+                of: of.map(|Incarnation(number)| number),
+            }),
         };
         Self { message: Some(message) }
     }
@@ -52,8 +55,8 @@ impl TryFrom<v1::ToAgent> for ToAgent {
                 number: within(order.number, 1, u64::MAX, "NumberedOrder.number")?,
                 order: required(order.order, "NumberedOrder.order")?.try_into()?,
             },
-            to_agent::Message::Acknowledge(v1::Acknowledge { run: name, sequence }) => {
-                Self::Acknowledge { run: run(&name, "Acknowledge.run")?, sequence }
+            to_agent::Message::Acknowledge(v1::Acknowledge { run: name, sequence, of }) => {
+                Self::Acknowledge { run: run(&name, "Acknowledge.run")?, of: of.map(Incarnation), sequence }
             }
         })
     }
@@ -76,10 +79,19 @@ impl TryFrom<v1::Lease> for Lease {
 impl From<Order> for numbered_order::Order {
     fn from(order: Order) -> Self {
         match order {
-            Order::Prepare { plan, hash, share, seed } => {
-                Self::Prepare(v1::Prepare { plan, hash, share: Some(share.into()), seed })
+            Order::Prepare { plan, hash, share, seed, adjusted } => Self::Prepare(v1::Prepare {
+                plan,
+                hash,
+                share: Some(share.into()),
+                seed,
+                adjusted: adjusts_to_wire(adjusted),
+            }),
+            Order::Start { at_ns, from_ns, lease_until_ns } => {
+                Self::Start(v1::Start { at_ns, lease_until_ns, from_ns })
             }
-            Order::Start { at_ns, lease_until_ns } => Self::Start(v1::Start { at_ns, lease_until_ns }),
+            Order::Change { at_ns, share, to, over_ns } => {
+                Self::Change(v1::Change { at_ns, share: Some(share.into()), to: to.map(Into::into), over_ns })
+            }
             Order::Grant { from, to, last } => Self::Grant(v1::Grant { from, to, last }),
             Order::Stop { at_ns, drain_ns } => Self::Stop(v1::Stop { at_ns, drain_ns }),
             Order::Release => Self::Release(v1::Release {}),
@@ -93,9 +105,10 @@ impl TryFrom<numbered_order::Order> for Order {
     fn try_from(wire: numbered_order::Order) -> Result<Self, WireError> {
         Ok(match wire {
             numbered_order::Order::Prepare(prepare) => prepare.try_into()?,
-            numbered_order::Order::Start(v1::Start { at_ns, lease_until_ns }) => {
-                Self::Start { at_ns, lease_until_ns }
+            numbered_order::Order::Start(v1::Start { at_ns, lease_until_ns, from_ns }) => {
+                Self::Start { at_ns, from_ns, lease_until_ns }
             }
+            numbered_order::Order::Change(change) => change.try_into()?,
             numbered_order::Order::Grant(v1::Grant { from, to, .. }) if from > to => {
                 return Err(WireError::Span { field: "Grant.from and Grant.to", from, to });
             }
@@ -115,6 +128,20 @@ impl TryFrom<v1::Prepare> for Order {
             hash: text(wire.hash, MAX_HASH_BYTES, "Prepare.hash")?,
             share: required(wire.share, "Prepare.share")?.try_into()?,
             seed: wire.seed,
+            adjusted: adjusts_from_wire(&wire.adjusted)?,
+        })
+    }
+}
+
+impl TryFrom<v1::Change> for Order {
+    type Error = WireError;
+
+    fn try_from(wire: v1::Change) -> Result<Self, WireError> {
+        Ok(Self::Change {
+            at_ns: wire.at_ns,
+            share: required(wire.share, "Change.share")?.try_into()?,
+            to: wire.to.map(TryInto::try_into).transpose()?,
+            over_ns: wire.over_ns,
         })
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Health, Row, RowKey};
 
 /// Counts of iterations. Over a whole run `planned = started + missed + unknown`; only the coordinator knows the rest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Iterations {
     /// Iterations taken up by a user.
     pub started: u64,

@@ -19,6 +19,7 @@ export function bind(root, view) {
   }
   for (const element of root.querySelectorAll("[data-show]")) element.hidden = !at(view, element.dataset.show);
   for (const element of root.querySelectorAll("[data-hide]")) element.hidden = !!at(view, element.dataset.hide);
+  for (const element of root.querySelectorAll("[data-enable]")) element.disabled = !at(view, element.dataset.enable);
   for (const element of root.querySelectorAll("[data-list]")) list(element, at(view, element.dataset.list) ?? []);
   for (const table of root.querySelectorAll("table[data-rows]")) fill(table, at(view, table.dataset.rows) ?? []);
   badge(root.querySelector(".badge"), view.word);

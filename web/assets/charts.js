@@ -13,7 +13,7 @@ const RIGHT_PX = 10;
 const TAIL_MAX = 2;
 const X_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600];
 /** Lines that are of the open model only, which has ticks with a plan. */
-const OPEN_ONLY = ["planned", "iterations", "missed"];
+const OPEN_ONLY = ["planned", "iterations", "missed", "unknown"];
 const SHARES = ["busiest_cpu"];
 
 /** How each chart, by the id in its figure, takes its values from a tick. */

@@ -13,13 +13,14 @@ export function steps(run) {
   return run.steps.map((step) => ({ ...step, label: many ? `${step.scenario} › ${step.name}` : step.name }));
 }
 
-/** Agents, with what is said of them in two numbers. */
+/** Agents, with what is said of them in two numbers or words. */
 export function agents(run) {
   return run.agents.map((agent) => ({
     ...agent,
     late: agent.seconds > 0 ? of(agent.late_seconds, agent.seconds) : null,
     unknown: agent.unknown ?? UNKNOWN_NUMBER,
     files: agent.descriptors == null ? null : of(agent.descriptors, agent.descriptors_limit),
+    standing: agent.outlier == null ? agent.state : `${agent.state} · outlier`,
   }));
 }
 

@@ -56,6 +56,8 @@ function has(run, ticks) {
     open: isOpen(ticks),
     service: run.whole.service_ms["100"] != null,
     generator: ticks.some((t) => t.lag_max_ms != null || t.busiest_cpu != null),
+    queued: run.state === "queued",
+    running: run.state === "running",
     doubts,
     fit: checked && !doubts,
     phases: run.whole.phases.length > 0,

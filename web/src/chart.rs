@@ -84,6 +84,7 @@ fn rate(view: &Value) -> Chart {
         Key::new("planned", "target", "s-target").optional(),
         Key::new("failed", "failed", "s-failed"),
         Key::new("missed", "missed", "s-missed").optional(),
+        Key::new("unknown", "unknown", "s-unknown").optional(),
     ];
     let columns = [
         Column::number("target", "", "planned", Format::Rate).optional(),
@@ -92,6 +93,7 @@ fn rate(view: &Value) -> Chart {
         Column::count("ok", "ok"),
         Column::count("failed", "failed"),
         Column::count("missed", "missed").optional(),
+        Column::count("unknown", "unknown").optional(),
     ];
     Chart::new(view, "rate", "Requests", keys, by_second("Requests by second", columns))
 }

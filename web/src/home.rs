@@ -24,6 +24,8 @@ pub struct HomePage {
     pub faults: Vec<Fault>,
     /// Agents that could take part in a run now.
     pub agents_ready: u64,
+    /// Agents that work for a run.
+    pub agents_busy: u64,
     /// The command that adds an agent, shown where there is none.
     pub add_agent_command: String,
     /// The command that starts a first run, shown where there is no run.
@@ -48,6 +50,8 @@ pub struct RunRow {
     pub name: String,
     /// The run's state, in a word.
     pub state: String,
+    /// What the run waits for, in a sentence; empty where it doesn't.
+    pub waits: String,
     /// The run is over.
     pub over: bool,
     /// `passed`, `failed`, `invalid` or `none`; absent while the run goes on.

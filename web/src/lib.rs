@@ -10,6 +10,7 @@ mod assets;
 mod chart;
 mod format;
 mod home;
+mod login;
 mod message;
 mod parts;
 mod rows;
@@ -24,8 +25,9 @@ pub use agents::{Agent, AgentsPage, RunLink};
 pub use askama::Error as RenderError;
 pub use assets::{ASSET_CACHE_CONTROL, Asset, CONTENT_SECURITY_POLICY, assets};
 pub use home::{Fault, HomePage, NewRun, RunRow, Sample};
+pub use login::LoginPage;
 pub use message::MessagePage;
-pub use run::RunPage;
+pub use run::{AdjustForm, RunPage};
 
 #[cfg(test)]
 mod agreement_tests;

@@ -11,6 +11,7 @@ fn row(name: &str, verdict: Option<&str>) -> RunRow {
     RunRow {
         id: "r-1".to_owned(),
         name: name.to_owned(),
+        waits: if verdict.is_some() { String::new() } else { name.to_owned() },
         state: if verdict.is_some() { "finished" } else { "running" }.to_owned(),
         over: verdict.is_some(),
         verdict: verdict.map(str::to_owned),
@@ -55,18 +56,37 @@ fn first(name: &str) -> HomePage {
 }
 
 fn fleet(name: &str) -> AgentsPage {
-    let agent = Agent {
+    let idle = Agent {
+        id: name.to_owned(),
         name: name.to_owned(),
-        state: "running".to_owned(),
+        state: "idle".to_owned(),
         ok: true,
         version: name.to_owned(),
+        labels: name.to_owned(),
         cores: 8,
-        run: Some(RunLink { id: name.to_owned(), name: name.to_owned() }),
         last_seen_s: Some(0.3),
         round_trip_ms: Some(0.183),
+        ..Agent::default()
     };
-    let lost = Agent { ok: false, state: "lost".to_owned(), run: None, ..agent.clone() };
-    AgentsPage { agents: vec![agent, lost], add_agent_command: name.to_owned() }
+    let busy = Agent {
+        state: "busy".to_owned(),
+        weight: Some(4),
+        capacity: Some(12_000),
+        run: Some(RunLink { id: name.to_owned(), name: name.to_owned() }),
+        part: Some(0.25),
+        outlier: name.to_owned(),
+        cpu: Some(1.5),
+        lag_p99_ms: Some(0.057),
+        descriptors: Some(1203),
+        descriptors_limit: Some(65_536),
+        local_ports: Some(28_232),
+        drift_ms: Some(-0.231),
+        ..idle.clone()
+    };
+    let gone = Agent { ok: false, gone: true, state: "gone".to_owned(), ..idle.clone() };
+    let draining = Agent { draining: true, state: "draining".to_owned(), ..idle.clone() };
+    let leaving = Agent { leaving: true, ..draining.clone() };
+    AgentsPage { agents: vec![idle, busy, gone, draining, leaving], add_agent_command: name.to_owned() }
 }
 
 fn message(name: &str) -> MessagePage {
@@ -91,6 +111,8 @@ fn hostile_names_stay_text() {
     let html = samples::hostile().render().unwrap();
     check(&html, &["&#60;img src=x onerror=alert(1)&#62;", "\\u003cimg src=x"], &[]);
     assert!(values(&html, "action").iter().all(|action| action.starts_with("/runs/%3Cimg%20")), "{html}");
+    let html = fleet(HOSTILE).render().unwrap();
+    assert!(values(&html, "action").iter().all(|action| action.starts_with("/agents/%3Cimg%20")), "{html}");
 }
 
 #[test]
@@ -213,9 +235,49 @@ fn an_empty_home_page_says_how_to_begin() {
 #[test]
 fn the_agents_page_shows_the_fleet_and_how_to_add_to_it() {
     let html = fleet("load-1").render().unwrap();
-    let says = ["1 of 2 well", "data-mark=\"false\"", "<code>load-1</code>", "0.183", "0.3 s ago"];
+    let says = [
+        "4 of 5 well",
+        "data-mark=\"false\"",
+        "<code>load-1</code>",
+        "0.183",
+        "0.3 s ago",
+        "25.0 %",
+        "1,203 of 65,536",
+        "28,232",
+        "12,000",
+        "−0.231",
+        "outlier: load-1",
+    ];
     check(&html, &says, &["No agent has joined"]);
     check(&AgentsPage::default().render().unwrap(), &["No agent has joined"], &[]);
+}
+
+#[test]
+fn agents_are_drained_by_their_buttons_and_what_nobody_has_takes_no_room() {
+    let html = fleet("load-1").render().unwrap();
+    assert_eq!(
+        values(&html, "action"),
+        ["/agents/load-1/drain"; 3],
+        "one that is gone or leaves has no button"
+    );
+    let says = ["value=\"true\"><button", "value=\"false\"><button", "leaves by itself", "Drain load-1"];
+    check(&html, &says, &[]);
+    let idle = AgentsPage { agents: vec![fleet("load-1").agents[0].clone()], ..AgentsPage::default() };
+    let without = ["capacity", "weight", "local ports", "descriptors", ">share<", ">run<"];
+    let html = idle.render().unwrap();
+    let table = html.split("<table").nth(1).unwrap().split("</table>").next().unwrap();
+    check(table, &["clock drift"], &without);
+}
+
+#[test]
+fn a_busy_fleet_lets_runs_wait_and_says_so() {
+    let page = |agents_busy| HomePage { agents_busy, ..home("checkout") }.render().unwrap();
+    check(&page(1), &["The one agent is busy; a new run waits in the queue"], &["No agent is ready"]);
+    check(&page(3), &["All 3 agents are busy; a new run waits in the queue"], &["No agent is ready"]);
+    let waits = "Queued, next in line: run r-0 loads 127.0.0.1:8080.";
+    let mut home = home("checkout");
+    (home.runs[1].state, home.runs[1].waits) = ("queued".to_owned(), waits.to_owned());
+    check(&home.render().unwrap(), &[waits, "<span class=\"badge-word\">queued</span>"], &[]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) fn steps(run: &Snapshot) -> Rows {
     run.steps.iter().map(|step| with(step, json!({ "label": label(&step.scenario, &step.name) }))).collect()
 }
 
-/// Agents, with what is said of them in two numbers.
+/// Agents, with what is said of them in two numbers or words.
 pub(crate) fn agents(run: &Snapshot) -> Rows {
     run.agents.iter().map(agent).collect()
 }
@@ -41,7 +41,11 @@ fn agent(agent: &AgentShare) -> Result<Value, serde_json::Error> {
         (Some(used), None) => Some(count(used)),
         (None, _) => None,
     };
-    with(agent, json!({ "late": late, "unknown": unknown, "files": files }))
+    let standing = match &agent.outlier {
+        Some(_) => format!("{} · outlier", agent.state),
+        None => agent.state.clone(),
+    };
+    with(agent, json!({ "late": late, "unknown": unknown, "files": files, "standing": standing }))
 }
 
 /// Seconds, with the part of the run that they are of.

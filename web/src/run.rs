@@ -27,12 +27,25 @@ pub struct RunPage {
     pub note: String,
     /// The plan as it was given; empty hides it.
     pub plan: String,
+    /// How its load can be adjusted while it goes on.
+    pub adjust: AdjustForm,
+    /// Without script the page is not to load itself again: somebody types into it.
+    pub still: bool,
     /// The whole-run snapshot.
     pub run: Snapshot,
     /// Every second so far, ascending.
     pub ticks: Vec<Tick>,
     /// The event log, oldest first.
     pub log: Vec<LogLine>,
+}
+
+/// The form that adjusts a run's load. It posts (urlencoded) `rate` or `users` to `/runs/{id}/adjust`.
+#[derive(Clone, Debug, Default)]
+pub struct AdjustForm {
+    /// The load is a rate; else it is users.
+    pub is_rate: bool,
+    /// Why this run's load can never be adjusted; empty where it can.
+    pub why_not: String,
 }
 
 impl RunPage {
@@ -101,6 +114,16 @@ impl RunTemplate<'_> {
     /// ` hidden` where the view has nothing to show, as the script decides it.
     fn unless(&self, path: &str) -> &'static str {
         if is_nothing(&self.view, path) { " hidden" } else { "" }
+    }
+
+    /// ` hidden` where the view has something to show.
+    fn when(&self, path: &str) -> &'static str {
+        if is_nothing(&self.view, path) { "" } else { " hidden" }
+    }
+
+    /// ` disabled` where the view has nothing to show.
+    fn only_with(&self, path: &str) -> &'static str {
+        if is_nothing(&self.view, path) { " disabled" } else { "" }
     }
 
     fn unless_phase(&self, name: &str) -> &'static str {

@@ -40,6 +40,53 @@ fn a_live_run_can_be_stopped_and_follows_its_stream() {
 }
 
 #[test]
+fn a_live_run_can_be_adjusted_while_it_runs_and_else_says_why_not() {
+    let action = "action=\"/runs/r-1/adjust\" data-hide=\"over\"";
+    let mut page = samples::full();
+    check(
+        &page.render().unwrap(),
+        &[&format!("{action}>"), "<fieldset data-enable=\"has/running\" aria", "name=\"users\" required"],
+        &["name=\"rate\" required", "Adjusted to <span data-bind=\"adjusted\" data-format=\"text\">20"],
+    );
+    page.adjust.is_rate = true;
+    page.run.state = "draining".to_owned();
+    let why = "The load can be adjusted while the run is running.";
+    let disabled = "<fieldset data-enable=\"has/running\" disabled";
+    check(
+        &page.render().unwrap(),
+        &[disabled, "name=\"rate\" required", &format!("data-hide=\"has/running\">{why}")],
+        &[],
+    );
+    page.adjust.why_not = "each user does a number".to_owned();
+    let says = ["<fieldset disabled", "This run's load can't be adjusted: each user does a number."];
+    check(&page.render().unwrap(), &says, &[why]);
+    check(&samples::over().render().unwrap(), &[&format!("{action} hidden>")], &[]);
+    let says = ["20 users from 12.3 s on", "running · outlier", "18 of 20 seconds"];
+    check(&seen(&samples::adjusted().render().unwrap()), &says, &[]);
+}
+
+#[test]
+fn a_queued_run_says_where_it_stands_and_can_be_cancelled() {
+    let html = samples::queued().render().unwrap();
+    let says =
+        ["number 2 in line: run r-1 loads 127.0.0.1:8080", "<span data-show=\"has/queued\">Cancel</span>"];
+    check(&html, &says, &[]);
+    check(&samples::full().render().unwrap(), &["<span data-show=\"has/queued\" hidden>Cancel</span>"], &[]);
+}
+
+#[test]
+fn without_script_a_page_can_be_held_still() {
+    let mut page = samples::full();
+    check(
+        &page.render().unwrap(),
+        &["http-equiv=\"refresh\"", "href=\"/runs/r-1?still=1\""],
+        &["follow again"],
+    );
+    page.still = true;
+    check(&page.render().unwrap(), &["follow again"], &["http-equiv=\"refresh\""]);
+}
+
+#[test]
 fn a_run_that_is_over_balances_its_books() {
     let html = samples::over().render().unwrap();
     check(

@@ -43,6 +43,7 @@ fn agent(name: &str) -> AgentShare {
         version: "0.1.0".to_owned(),
         cores: 8,
         share: "25 users".to_owned(),
+        part: 0.5,
         users: 25,
         granted: 600,
         started: 479,
@@ -109,6 +110,7 @@ pub(crate) fn full() -> RunPage {
         run,
         ticks: vec![tick(0, 500, 0), tick(1, 300, 12), tick(2, 100, 29)],
         log: vec![LogLine { at_s: 2.5, text: "agent b answers late".to_owned(), level: "warn".to_owned() }],
+        ..RunPage::default()
     }
 }
 
@@ -170,6 +172,9 @@ pub(crate) fn hostile() -> RunPage {
     page.run.agents[0].name.clone_from(&name);
     page.run.agents[0].state.clone_from(&name);
     page.run.agents[0].share.clone_from(&name);
+    page.run.agents[0].outlier = Some(name.clone());
+    page.run.adjusted = Some(name.clone());
+    page.adjust.why_not.clone_from(&name);
     page.run.agents[0].version.clone_from(&name);
     page.ticks[1].errors.insert(name.clone(), 40);
     page.log[0].text.clone_from(&name);
@@ -216,6 +221,8 @@ pub(crate) fn all() -> Vec<RunPage> {
         minutes(),
         minutes_and_seconds(),
         lost_with_open_unknown(),
+        queued(),
+        adjusted(),
     ];
     all.extend([
         open::full(),
@@ -226,6 +233,23 @@ pub(crate) fn all() -> Vec<RunPage> {
         open::cut_short(),
     ]);
     all
+}
+
+/// It waits for its turn.
+pub(crate) fn queued() -> RunPage {
+    let mut page = empty();
+    page.run.state = "queued".to_owned();
+    page.run.sentence = "Queued, number 2 in line: run r-1 loads 127.0.0.1:8080.".to_owned();
+    page
+}
+
+/// One whose load was adjusted, and one of whose agents differs from the others.
+pub(crate) fn adjusted() -> RunPage {
+    let mut page = full();
+    page.run.adjusted = Some("20 users from 12.3 s on".to_owned());
+    let words = "latency p99 above its peers' in 18 of 20 seconds, by up to 12.4 ms";
+    page.run.agents[1].outlier = Some(words.to_owned());
+    page
 }
 
 /// A timed closed run that lost an agent: nobody can say what it did before it was lost.

@@ -55,6 +55,9 @@ pub struct Tick {
     /// Iterations due and sent by nobody.
     #[serde(default)]
     pub missed: u64,
+    /// Iterations that a lost agent had leave for and never reported.
+    #[serde(default)]
+    pub unknown: u64,
     /// Iterations started.
     #[serde(default)]
     pub iterations: u64,
@@ -246,6 +249,12 @@ pub struct AgentShare {
     /// Its part of the load in words: "25 users", "1 of 3 of the arrivals".
     #[serde(default)]
     pub share: String,
+    /// The part of the load that is its at this time, 0 to 1.
+    #[serde(default)]
+    pub part: f64,
+    /// How it differs from its peers beyond noise, in words; absent where it doesn't.
+    #[serde(default)]
+    pub outlier: Option<String>,
     /// Users it drives; 0 in the open model.
     pub users: u64,
     /// Iterations granted to it.
@@ -330,6 +339,9 @@ pub struct Snapshot {
     pub stop_s: Option<f64>,
     /// Planned iterations, where the plan has a number of them.
     pub planned_requests: Option<u64>,
+    /// What the load was adjusted to last, and when, in words; absent where it wasn't.
+    #[serde(default)]
+    pub adjusted: Option<String>,
     /// The measured part.
     pub whole: Totals,
     /// The warm-up, where there is one.

@@ -58,7 +58,8 @@ fn statuses() -> Kind {
 fn agents() -> Kind {
     let columns = vec![
         Column::words("agent", "name"),
-        Column::words("state", "state"),
+        Column::words("state", "standing"),
+        Column::number("part", "", "part", Format::Percent).optional(),
         Column::words("share", "share").optional(),
         Column::count("granted", "granted").optional(),
         Column::count("started", "started"),
@@ -68,6 +69,7 @@ fn agents() -> Kind {
         Column::number("last seen", "", "last_seen_s", Format::Ago).optional(),
         Column::number("round trip", "ms", "round_trip_ms", Format::Ms).optional(),
         Column::number("clock drift", "ms", "drift_ms", Format::Signed).optional(),
+        Column::words("differs from its peers", "outlier").optional(),
     ];
     Kind { source: "agents", label: "Agents", empty: "No agent takes part yet.", mark: "ok", columns }
 }

@@ -87,6 +87,8 @@ fn has(run: &Snapshot, ticks: &[Tick]) -> Value {
         "open": is_open(ticks),
         "service": run.whole.service_ms.max.is_some(),
         "generator": ticks.iter().any(|t| t.lag_max_ms.is_some() || t.busiest_cpu.is_some()),
+        "queued": run.state == "queued",
+        "running": run.state == "running",
         "doubts": doubts,
         "fit": checked && !doubts,
         "phases": !run.whole.phases.is_empty(),

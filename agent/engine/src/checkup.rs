@@ -11,15 +11,15 @@ use crate::health::{Sampler, ThreadTime};
 pub(crate) struct Checkup {
     sampler: Sampler,
     local_ports: u32,
-    /// Run time 0, on the agent's clock.
-    start_ns: u64,
+    /// When there was anything to do for this engine, on the agent's clock: the start, unless it came later.
+    began_ns: u64,
     /// The seconds before this one have been filled in.
     done_s: u32,
 }
 
 impl Checkup {
     pub(crate) fn new(clock: Clock, local_ports: u32) -> Self {
-        Self { sampler: Sampler::new(clock), local_ports, start_ns: 0, done_s: 0 }
+        Self { sampler: Sampler::new(clock), local_ports, began_ns: 0, done_s: 0 }
     }
 
     /// Watches a worker's thread from now on.
@@ -27,9 +27,9 @@ impl Checkup {
         self.sampler.watch(worker);
     }
 
-    /// The run began at this time of the agent's clock.
-    pub(crate) fn began(&mut self, start_ns: u64) {
-        self.start_ns = start_ns;
+    /// There was something to do from this time of the agent's clock on.
+    pub(crate) fn began(&mut self, began_ns: u64) {
+        self.began_ns = began_ns;
     }
 
     /// A worker's thread has ended, with these times.
@@ -50,7 +50,7 @@ impl Checkup {
         }
         let mut sample = self.sampler.sample(now_ns, self.local_ports);
         // The first one began when the engine got ready, which may have been long before.
-        sample.span_ns = sample.span_ns.min(now_ns.saturating_sub(self.start_ns));
+        sample.span_ns = sample.span_ns.min(now_ns.saturating_sub(self.began_ns));
         sample.busiest_cpu_ns = sample.busiest_cpu_ns.saturating_sub(polled_ns);
         window.health.entry(last).or_default().merge(&sample);
     }

@@ -6,8 +6,11 @@ use volley_stats::SECOND_NS;
 #[cfg(test)]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The agent's own monotonic clock: nanoseconds since an epoch taken at process start. Wall time never enters, so a
-/// step of it can't disturb a run.
+/// What the clock reads when it is started: 36 years. An agent that joins a run which goes on has its run time 0 before
+/// its own start, and that must have a reading too.
+const STARTS_AT_NS: u64 = 1 << 60;
+
+/// The agent's own monotonic clock, started with the process. Wall time never enters, so a step of it can't disturb a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
@@ -15,18 +18,18 @@ pub struct Clock {
 
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// The kernel's `CLOCK_MONOTONIC`, less what it said at the epoch.
-    Kernel { epoch_ns: u64 },
+    /// The kernel's `CLOCK_MONOTONIC` and so much more.
+    Kernel { ahead_ns: u64 },
     /// A number that a test sets.
     #[cfg(test)]
     Virtual(&'static AtomicU64),
 }
 
 impl Clock {
-    /// A clock whose epoch is now. One process takes one, and passes copies around.
+    /// A clock that starts now. One process takes one, and passes copies around.
     #[must_use]
     pub fn start() -> Self {
-        Self { source: Source::Kernel { epoch_ns: kernel_ns() } }
+        Self { source: Source::Kernel { ahead_ns: STARTS_AT_NS.saturating_sub(kernel_ns()) } }
     }
 
     /// A clock that shows what a test sets.
@@ -35,21 +38,21 @@ impl Clock {
         Self { source: Source::Virtual(now_ns) }
     }
 
-    /// Nanoseconds since the epoch.
+    /// What it reads.
     #[inline]
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         match self.source {
-            Source::Kernel { epoch_ns } => kernel_ns() - epoch_ns,
+            Source::Kernel { ahead_ns } => kernel_ns() + ahead_ns,
             #[cfg(test)]
             Source::Virtual(now_ns) => now_ns.load(Ordering::Relaxed),
         }
     }
 
-    /// A time of this clock as the kernel's `CLOCK_MONOTONIC` says it.
+    /// A time of this clock as the kernel's `CLOCK_MONOTONIC` says it: 1 at least, since 0 turns a timer off.
     pub(crate) fn kernel_ns(&self, at_ns: u64) -> u64 {
         match self.source {
-            Source::Kernel { epoch_ns } => at_ns.saturating_add(epoch_ns),
+            Source::Kernel { ahead_ns } => at_ns.saturating_sub(ahead_ns).max(1),
             #[cfg(test)]
             Source::Virtual(_) => at_ns,
         }

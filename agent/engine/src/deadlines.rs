@@ -5,7 +5,7 @@
 //! [`TICK_NS`], so with a time-out of some seconds it scans once in some seconds, and not at all while nothing is in
 //! flight. Deadlines are late by one tick at most, plus what the loop is late.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
 use crate::control::NEVER;
@@ -16,41 +16,43 @@ pub(crate) const TICK_NS: u64 = 5_000_000;
 /// Stands where a deadline was that has passed.
 const EXPIRED: u64 = 0;
 
-/// One deadline for each slot of a worker.
+/// One deadline for each slot of a worker, which come to it one by one.
 pub(crate) struct Deadlines {
-    at_ns: Box<[Cell<u64>]>,
-    wakers: Box<[Cell<Option<Waker>>]>,
-    /// How many slots there are so far.
-    slots: Cell<usize>,
+    at_ns: RefCell<Vec<Cell<u64>>>,
+    wakers: RefCell<Vec<Option<Waker>>>,
     /// When the keeper is to scan next.
     scan_at_ns: Cell<u64>,
     /// The earliest time at which it may.
     scan_from_ns: Cell<u64>,
 }
 
-impl Deadlines {
-    /// Room for this many slots.
-    pub(crate) fn new(slots_max: usize) -> Self {
+impl Default for Deadlines {
+    fn default() -> Self {
         Self {
-            at_ns: std::iter::repeat_with(|| Cell::new(NEVER)).take(slots_max).collect(),
-            wakers: std::iter::repeat_with(Cell::default).take(slots_max).collect(),
-            slots: Cell::new(0),
+            at_ns: RefCell::default(),
+            wakers: RefCell::default(),
             scan_at_ns: Cell::new(NEVER),
             scan_from_ns: Cell::new(0),
         }
     }
+}
 
-    /// Whom to wake for this slot.
+impl Deadlines {
+    /// Whom to wake for this slot. It may take the place of one that has gone.
     pub(crate) fn register(&self, slot: usize, waker: Waker) {
-        self.slots.set(self.slots.get().max(slot + 1));
-        self.wakers[slot].set(Some(waker));
+        let (mut at_ns, mut wakers) = (self.at_ns.borrow_mut(), self.wakers.borrow_mut());
+        if slot >= wakers.len() {
+            at_ns.resize_with(slot + 1, || Cell::new(NEVER));
+            wakers.resize_with(slot + 1, || None);
+        }
+        wakers[slot] = Some(waker);
     }
 
     /// Sets the slot's deadline. True when the keeper must be told, since it would look too late.
     #[inline]
     #[must_use]
     pub(crate) fn set(&self, slot: usize, at_ns: u64) -> bool {
-        self.at_ns[slot].set(at_ns);
+        self.at_ns.borrow()[slot].set(at_ns);
         at_ns < self.scan_at_ns.get() && self.scan_sooner(at_ns)
     }
 
@@ -63,13 +65,13 @@ impl Deadlines {
     /// Takes the slot's deadline away.
     #[inline]
     pub(crate) fn clear(&self, slot: usize) {
-        self.at_ns[slot].set(NEVER);
+        self.at_ns.borrow()[slot].set(NEVER);
     }
 
     /// Whether the slot's deadline has been seen to have passed.
     #[inline]
     pub(crate) fn is_expired(&self, slot: usize) -> bool {
-        self.at_ns[slot].get() == EXPIRED
+        self.at_ns.borrow()[slot].get() == EXPIRED
     }
 
     /// When [`Self::scan`] has something to do.
@@ -83,7 +85,7 @@ impl Deadlines {
             return;
         }
         let mut next_ns = NEVER;
-        for (slot, at_ns) in self.at_ns[..self.slots.get()].iter().map(Cell::get).enumerate() {
+        for (slot, at_ns) in self.at_ns.borrow().iter().map(Cell::get).enumerate() {
             if at_ns > now_ns {
                 next_ns = next_ns.min(at_ns);
             } else if at_ns != EXPIRED {
@@ -99,22 +101,23 @@ impl Deadlines {
 
     /// Marks every slot that has a deadline as expired and wakes it. The others are in nothing that could be cut off.
     pub(crate) fn expire_all(&self) {
-        let has_deadline = |slot: &usize| !matches!(self.at_ns[*slot].get(), NEVER | EXPIRED);
-        (0..self.slots.get()).filter(has_deadline).for_each(|slot| self.expire(slot));
+        for (slot, at_ns) in self.at_ns.borrow().iter().map(Cell::get).enumerate() {
+            if !matches!(at_ns, NEVER | EXPIRED) {
+                self.expire(slot);
+            }
+        }
     }
 
     fn expire(&self, slot: usize) {
-        self.at_ns[slot].set(EXPIRED);
+        self.at_ns.borrow()[slot].set(EXPIRED);
         self.wake(slot);
     }
 
     /// Wakes a slot.
     pub(crate) fn wake(&self, slot: usize) {
-        let waker = self.wakers[slot].take();
-        if let Some(waker) = &waker {
+        if let Some(waker) = &self.wakers.borrow()[slot] {
             waker.wake_by_ref();
         }
-        self.wakers[slot].set(waker);
     }
 }
 
@@ -125,7 +128,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn deadlines(slots: usize) -> Deadlines {
-        let deadlines = Deadlines::new(slots + 1);
+        let deadlines = Deadlines::default();
         (0..slots).for_each(|slot| deadlines.register(slot, Waker::noop().clone()));
         deadlines
     }
@@ -134,7 +137,7 @@ mod tests {
     fn check(deadlines: &Deadlines, now_ns: u64, expired: &[usize], next_ns: u64) {
         deadlines.scan(now_ns);
         let found: Vec<usize> =
-            (0..deadlines.at_ns.len()).filter(|&slot| deadlines.is_expired(slot)).collect();
+            (0..deadlines.at_ns.borrow().len()).filter(|&slot| deadlines.is_expired(slot)).collect();
         assert_eq!((found.as_slice(), deadlines.scan_at_ns()), (expired, next_ns), "at {now_ns}");
     }
 

@@ -55,11 +55,34 @@ impl Limit {
             locked(pool).grant(iterations, last);
         }
     }
+
+    /// How many users there are from now on.
+    pub(crate) fn serves(&self, users: u32) {
+        if let Self::Granted(pool) = self {
+            locked(pool).least_wish = least_wish(users);
+        }
+    }
+
+    /// Whether all that was granted has been claimed, and no more will come.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        match self {
+            Self::Unlimited => false,
+            Self::Granted(pool) => {
+                let pool = locked(pool);
+                pool.last && pool.remaining == 0
+            }
+        }
+    }
 }
 
 /// No operation of a pool leaves it half done, so what a panicking thread left is as good as any.
 fn locked(pool: &Mutex<Pool>) -> MutexGuard<'_, Pool> {
     pool.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Two for each user.
+fn least_wish(users: u32) -> u64 {
+    2 * u64::from(users.max(1))
 }
 
 /// Granted iterations that no worker has claimed yet.
@@ -93,7 +116,7 @@ impl Pool {
             claimed: 0,
             mark: None,
             workers: workers as u64,
-            least_wish: 2 * u64::from(users.max(1)),
+            least_wish: least_wish(users),
         }
     }
 

@@ -35,6 +35,11 @@ impl Merger {
         }
     }
 
+    /// The seconds before this one are not this engine's.
+    pub(crate) fn begins_at(&mut self, second: u32) {
+        self.watermark_s = self.watermark_s.max(second);
+    }
+
     /// Adds a worker's window of `second`; the worker goes on at `next`, or not at all.
     pub(crate) fn add(&mut self, worker: usize, second: u32, next: Option<u32>, window: &WorkerWindow) {
         self.add_rows(second, window);
@@ -201,6 +206,19 @@ mod tests {
         assert_eq!(seen(&window), (vec![(1, 2, 0), (3, 4, 5)], 4, 40));
         let Iterations { started, missed, .. } = window.seconds[&1].iterations;
         assert_eq!((started, missed), (2, 5));
+    }
+
+    #[test]
+    fn who_joins_late_says_nothing_of_earlier_seconds() {
+        let mut merger = Merger::new(1);
+        merger.begins_at(12);
+        assert_eq!(merger.complete(), None);
+        merger.add(0, 12, Some(13), &window(1));
+        assert_eq!(merger.complete().as_ref().map(seen), Some((vec![(12, 1, 5)], 13, 10)));
+        let mut merger = Merger::new(1);
+        merger.begins_at(12);
+        merger.done(0);
+        assert_eq!(merger.last(), Window { watermark_s: 12, ..Window::default() });
     }
 
     #[test]

@@ -3,17 +3,18 @@
 
 mod ports;
 
-use std::error::Error;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
+use volley_plan::allow::{AllowList, Denied};
 use volley_plan::words::{count, counted};
 use volley_plan::{Plan, Request, Target};
 
 use crate::health::open_descriptors;
-use crate::http1::{Prepared, RequestError};
+use crate::http1::{NUMBER_PLACEHOLDER, Prepared, RequestError};
+use crate::sentence;
 
 /// Descriptors of one worker besides its connections: event loop, wake-ups, timer; and one to spare.
 const WORKER_DESCRIPTORS: u64 = 4;
@@ -51,6 +52,8 @@ pub(crate) enum Refusal {
     Resolve { host: String, source: io::Error },
     #[error("the target's name {host} has no address")]
     NoAddress { host: String },
+    #[error(transparent)]
+    Denied(Denied),
     #[error("a thread could not be started")]
     Thread(#[source] io::Error),
     #[error("a worker's event loop could not be made")]
@@ -62,14 +65,7 @@ pub(crate) enum Refusal {
 impl Refusal {
     /// The whole reason in one sentence.
     pub(crate) fn sentence(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = self.source();
-        while let Some(error) = source {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            source = error.source();
-        }
-        text
+        sentence(self)
     }
 }
 
@@ -105,8 +101,16 @@ pub(crate) fn requests(plan: &Plan) -> Result<Vec<Prepared>, Refusal> {
     let prepare = |request: &Request| {
         let authority = plan.target.authority();
         let method = request.method.as_str();
-        Prepared::new(method, authority, &request.path, &request.headers, &request.body, plan.http.keep_alive)
-            .map_err(|source| Refusal::Request { name: request.name.clone(), source })
+        let number = plan.http.number_header.as_deref();
+        let line = number.map(|name| (name.to_owned(), NUMBER_PLACEHOLDER.to_owned()));
+        let headers: Vec<_> = request.headers.iter().cloned().chain(line).collect();
+        let keep_alive = plan.http.keep_alive;
+        let prepared = Prepared::new(method, authority, &request.path, &headers, &request.body, keep_alive)
+            .map_err(|source| Refusal::Request { name: request.name.clone(), source })?;
+        Ok(match number {
+            Some(name) => prepared.numbered_by(name),
+            None => prepared,
+        })
     };
     let requests: Vec<Prepared> = plan.requests().map(prepare).collect::<Result<_, _>>()?;
     if requests.is_empty() { Err(Refusal::NoRequest) } else { Ok(requests) }
@@ -152,8 +156,13 @@ fn enough_ports(connections: u32, addresses: &[SocketAddr], by_address: u32) -> 
     }
 }
 
-/// The target's addresses, each once, in the order in which the resolver gives them. This may take many seconds.
-pub(crate) fn addresses(target: &Target) -> Result<Vec<SocketAddr>, Refusal> {
+/// The target's addresses that may be connected to, each once, in the order in which the resolver gives them. This may
+/// take many seconds.
+pub(crate) fn addresses(target: &Target, allow: &AllowList) -> Result<Vec<SocketAddr>, Refusal> {
+    permitted(target.host(), &resolved(target)?, allow)
+}
+
+fn resolved(target: &Target) -> Result<Vec<SocketAddr>, Refusal> {
     if let Some(ip) = target.ip() {
         return Ok(vec![SocketAddr::new(ip, target.port())]);
     }
@@ -167,10 +176,25 @@ pub(crate) fn addresses(target: &Target) -> Result<Vec<SocketAddr>, Refusal> {
             addresses.push(address);
         }
     }
-    if addresses.is_empty() {
-        return Err(Refusal::NoAddress { host: host.to_owned() });
+    if addresses.is_empty() { Err(Refusal::NoAddress { host: host.to_owned() }) } else { Ok(addresses) }
+}
+
+/// Those of a name's addresses that the list permits. Where it permits none, what it says of the first is the reason.
+fn permitted(host: &str, addresses: &[SocketAddr], allow: &AllowList) -> Result<Vec<SocketAddr>, Refusal> {
+    let (mut permitted, mut denied) = (Vec::new(), None);
+    for address in addresses {
+        match allow.permits_address(host, address.ip(), address.port()) {
+            Ok(()) => permitted.push(*address),
+            Err(error) => {
+                tracing::warn!(host, %address, %error, "an address of the target is not connected to");
+                denied.get_or_insert(error);
+            }
+        }
     }
-    Ok(addresses)
+    match denied {
+        Some(denied) if permitted.is_empty() => Err(Refusal::Denied(denied)),
+        _ => Ok(permitted),
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +220,39 @@ mod tests {
         let expected =
             ["GET /list HTTP/1.1", "GET /item HTTP/1.1", "POST /cart HTTP/1.1", "DELETE /cart HTTP/1.1"];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn only_addresses_that_the_list_permits_are_connected_to() {
+        let check = |rules: &[&str], expected: Result<&[&str], &str>| {
+            let addresses =
+                ["10.0.0.1:80", "127.0.0.1:80", "169.254.169.254:80"].map(|text| text.parse().unwrap());
+            let allow = AllowList::parse(rules.iter().copied()).unwrap();
+            match (permitted("shop.test", &addresses, &allow), expected) {
+                (Ok(found), expected) => {
+                    let found: Vec<String> = found.iter().map(SocketAddr::to_string).collect();
+                    assert_eq!(expected.map(<[_]>::to_vec), Ok(found.iter().map(String::as_str).collect()));
+                }
+                (Err(refusal), Err(part)) => {
+                    assert!(refusal.sentence().contains(part), "{}", refusal.sentence());
+                }
+                (Err(refusal), Ok(_)) => panic!("{}", refusal.sentence()),
+            }
+        };
+        check(&["any"], Ok(&["10.0.0.1:80", "127.0.0.1:80"]));
+        check(&["127.0.0.0/8"], Ok(&["127.0.0.1:80"]));
+        check(
+            &["10.0.0.0/8:8080", "192.168.0.0/16"],
+            Err("shop.test:80 leads to 10.0.0.1:80, which is not on the"),
+        );
+    }
+
+    #[test]
+    fn a_literal_address_is_held_against_the_list_too() {
+        let plan = volley_plan::parse("target: http://127.0.0.1:8080/\nusers: 1\nduration: 1s").unwrap();
+        let found = |rule: &str| addresses(&plan.target, &AllowList::parse([rule]).unwrap());
+        assert_eq!(found("127.0.0.1").unwrap(), ["127.0.0.1:8080".parse().unwrap()]);
+        assert!(found("10.0.0.0/8").unwrap_err().sentence().contains("not on the allow-list"));
     }
 
     #[test]

@@ -86,6 +86,8 @@ pub(crate) struct Recorder {
     /// Whether service time differs from latency: in the open model.
     has_due_times: bool,
     start_ns: u64,
+    /// The second that this engine begins in.
+    first: u32,
     second: u32,
     /// When the second began and when it ends; [`NEVER`] before the run's start.
     from_ns: u64,
@@ -102,6 +104,7 @@ impl Recorder {
             outbox,
             has_due_times,
             start_ns: NEVER,
+            first: 0,
             second: 0,
             from_ns: NEVER,
             end_ns: NEVER,
@@ -110,11 +113,21 @@ impl Recorder {
         }
     }
 
-    /// Run time begins.
-    pub(crate) fn begin(&mut self, start_ns: u64) {
+    /// Run time begins, as far as this engine has anything to do with it: at `from_ns`. In the second that this is in the
+    /// middle of, there were no users here when it began.
+    pub(crate) fn begin(&mut self, start_ns: u64, from_ns: u64) {
         self.start_ns = start_ns;
-        self.from_ns = start_ns;
-        self.end_ns = start_ns + SECOND_NS;
+        self.first = self.second_of(start_ns.saturating_add(from_ns));
+        self.enter_second(self.first);
+        if !from_ns.is_multiple_of(SECOND_NS) {
+            self.users = 0;
+        }
+    }
+
+    fn enter_second(&mut self, second: u32) {
+        self.second = second;
+        self.from_ns = self.start_ns + u64::from(second) * SECOND_NS;
+        self.end_ns = self.from_ns + SECOND_NS;
         self.users = self.gauges.users.get();
     }
 
@@ -135,10 +148,7 @@ impl Recorder {
     fn next_second(&mut self, now_ns: u64) {
         let next = self.second_of(now_ns);
         self.hand_over(Some(next));
-        self.second = next;
-        self.from_ns = self.start_ns + u64::from(next) * SECOND_NS;
-        self.end_ns = self.from_ns + SECOND_NS;
-        self.users = self.gauges.users.get();
+        self.enter_second(next);
     }
 
     fn second_of(&self, at_ns: u64) -> u32 {
@@ -148,7 +158,7 @@ impl Recorder {
     /// Closes the second at hand for good, if run time has begun. Nothing may be recorded any more. A run that ends with
     /// a second, as most do, has nothing to say of the next one.
     pub(crate) fn finish(&mut self) {
-        if self.end_ns != NEVER && (self.second == 0 || !self.window.is_empty()) {
+        if self.end_ns != NEVER && (self.second == self.first || !self.window.is_empty()) {
             self.hand_over(None);
         }
     }

@@ -16,7 +16,6 @@ use crate::control::Control;
 use crate::health::ThreadTime;
 use crate::http1::Prepared;
 use crate::merger::Merger;
-use crate::pace::Work;
 use crate::prepare::{self, Refusal};
 use crate::recorder::WorkerWindow;
 use crate::spin::Spin;
@@ -40,8 +39,6 @@ pub(crate) enum ToReporter {
 /// One engine's reporter.
 pub(crate) struct Reporter {
     pub(crate) setup: Setup,
-    pub(crate) work: Work,
-    pub(crate) workers: u32,
     pub(crate) control: Arc<Control>,
     pub(crate) events: UnboundedSender<Event>,
     pub(crate) to_self: Sender<ToReporter>,
@@ -88,19 +85,19 @@ impl Reporter {
 
     fn get_ready(&self, inbox: &Receiver<ToReporter>, crew: &mut Crew) -> Result<Checkup, Refusal> {
         let requests = prepare::requests(&self.setup.plan)?;
-        let connections = self.work.slots_max();
-        prepare::descriptors(connections, self.workers as usize)?;
+        let (connections, workers) = (self.control.slots_max(), self.control.workers());
+        prepare::descriptors(connections, workers)?;
         let addresses = self.addresses(inbox)?;
         let local_ports = prepare::local_ports(connections, &addresses)?;
         // Where the kernel doesn't say, nothing is known against spinning.
         let processors = thread::available_parallelism().map_or(usize::MAX, usize::from);
-        let spin = self.setup.spin.with(self.workers as usize, processors);
+        let spin = self.setup.spin.with(workers, processors);
         let means = Means { requests, addresses, spin };
-        for index in 0..self.workers {
+        for index in 0..workers {
             self.start_worker(index, &means, crew)?;
         }
         let mut checkup = Checkup::new(self.setup.clock, local_ports);
-        for _ in 0..self.workers {
+        for _ in 0..workers {
             match inbox.recv() {
                 Ok(ToReporter::Standing(standing)) => checkup.watch(standing.map_err(Refusal::EventLoop)?),
                 _ => return Err(Refusal::Ended),
@@ -113,13 +110,14 @@ impl Reporter {
     /// ends meanwhile.
     fn addresses(&self, inbox: &Receiver<ToReporter>) -> Result<Vec<SocketAddr>, Refusal> {
         let plan = &self.setup.plan;
+        let allow = self.control.allowed();
         if plan.target.ip().is_some() {
-            return prepare::addresses(&plan.target);
+            return prepare::addresses(&plan.target, &allow);
         }
         let (plan, to_self) = (Arc::clone(plan), self.to_self.clone());
         thread::Builder::new()
             .name("volley-resolver".to_owned())
-            .spawn(move || to_self.send(ToReporter::Resolved(prepare::addresses(&plan.target))))
+            .spawn(move || to_self.send(ToReporter::Resolved(prepare::addresses(&plan.target, &allow))))
             .map_err(Refusal::Thread)?;
         match inbox.recv() {
             Ok(ToReporter::Resolved(addresses)) => addresses,
@@ -127,14 +125,13 @@ impl Reporter {
         }
     }
 
-    fn start_worker(&self, index: u32, means: &Means, crew: &mut Crew) -> Result<(), Refusal> {
+    fn start_worker(&self, index: usize, means: &Means, crew: &mut Crew) -> Result<(), Refusal> {
         let (to_worker, cleared) = mpsc::channel();
         let plan = WorkerPlan {
             plan: Arc::clone(&self.setup.plan),
             requests: means.requests.clone(),
-            work: self.work.dealt(index, self.workers),
-            index: index as usize,
-            workers: self.workers as usize,
+            index,
+            workers: self.control.workers(),
             seed: self.setup.seed,
             clock: self.setup.clock,
             spin: means.spin,
@@ -157,8 +154,8 @@ impl Reporter {
 
     /// Merges and tells until all workers are done; gives what is then left.
     fn merge(&self, inbox: &Receiver<ToReporter>, crew: &Crew, mut checkup: Checkup) -> Window {
-        let mut merger = Merger::new(self.workers as usize);
-        let mut at_work = self.workers;
+        let mut at_work = self.control.workers();
+        let mut merger = Merger::new(at_work);
         while at_work > 0 {
             match inbox.recv() {
                 Ok(ToReporter::Window { worker, second, next, mut window }) => {
@@ -175,8 +172,9 @@ impl Reporter {
                 Ok(ToReporter::Resolved(_) | ToReporter::Standing(_) | ToReporter::Quit) => {}
                 Err(mpsc::RecvError) => break,
             }
+            merger.begins_at(self.control.first_second());
             if let Some(mut window) = merger.complete() {
-                checkup.began(self.control.start_ns());
+                checkup.began(self.control.begin_ns());
                 checkup.fill_in(&mut window, self.setup.clock.now_ns(), merger.take_polled_ns());
                 self.tell(Event::Window { window, last: false });
             }

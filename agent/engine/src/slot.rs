@@ -47,6 +47,8 @@ pub(crate) struct Slot {
     now_ns: u64,
     connection: Option<Connection>,
     exchange: Exchange,
+    /// Where a request that tells its number is put together.
+    scratch: Vec<u8>,
     traffic: Traffic,
     /// The connection that it opened before there was a request for it, until it gets one.
     ahead: Option<Ahead>,
@@ -85,6 +87,7 @@ impl Slot {
             now_ns: 0,
             connection: None,
             exchange: Exchange::new(),
+            scratch: Vec::new(),
             traffic: Traffic::default(),
             ahead: None,
             turn: Turn::default(),
@@ -180,7 +183,7 @@ impl Slot {
     /// One pass through the steps; false when it was cut short.
     async fn iteration(&mut self, worker: &Rc<Worker>) -> bool {
         for (place, act) in worker.script.acts(self.turn.n).iter().enumerate() {
-            if place > 0 && !self.has_leave(worker).await {
+            if place > 0 && !self.may_go_on(worker).await {
                 return false;
             }
             let step = match act {
@@ -222,9 +225,9 @@ impl Slot {
     }
 
     /// Waits for leave to go on with an iteration; false when there will be none.
-    async fn has_leave(&mut self, worker: &Worker) -> bool {
+    async fn may_go_on(&mut self, worker: &Worker) -> bool {
         loop {
-            match worker.leave(self.now_ns) {
+            match self.leave(worker) {
                 Leave::Given => return true,
                 Leave::Over => return false,
                 Leave::Later => {
@@ -235,10 +238,19 @@ impl Slot {
         }
     }
 
+    /// Whether the iteration at hand may go on: not that of a user that was given away.
+    fn leave(&mut self, worker: &Worker) -> Leave {
+        let is_given_away = match (&worker.pace, &mut self.user) {
+            (Pace::Closed(users), Some(user)) => user.is_given_away(users, worker, self.now_ns),
+            _ => false,
+        };
+        if is_given_away { Leave::Over } else { worker.leave(self.now_ns) }
+    }
+
     /// Sleeps until then; false when the run stops before.
     async fn sleep_until(&mut self, worker: &Worker, at_ns: u64) -> bool {
         while self.now_ns < at_ns {
-            if worker.leave(self.now_ns) == Leave::Over || worker.is_cancelled() {
+            if self.leave(worker) == Leave::Over || worker.is_cancelled() {
                 return false;
             }
             worker.set_alarm(at_ns, self.index);
@@ -264,6 +276,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.worker.slot_left();
+        if let Some(user) = &self.user {
+            self.worker.user_left(user.number(), self.index);
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! What the slots of one worker share, and the worker's keeper with them. Nothing of it is shared with other workers but
 //! the [`Control`].
 
+mod due;
 mod keeper;
+mod legs;
 mod thread;
 
 #[cfg(test)]
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use tokio::sync::mpsc::UnboundedSender;
-use volley_plan::Plan;
+use volley_plan::{Model, Plan};
 use volley_stats::Part;
 
 use crate::alarms::Alarms;
@@ -22,7 +24,7 @@ use crate::control::{Control, NEVER};
 use crate::deadlines::Deadlines;
 use crate::http1::Prepared;
 use crate::limit::{Claim, Wish};
-use crate::pace::{Pace, Work};
+use crate::pace::Pace;
 use crate::recorder::{Gauges, Outbox, Recorder, WorkerWindow};
 use crate::reporter::ToReporter;
 use crate::script::Script;
@@ -41,8 +43,6 @@ pub(crate) struct WorkerPlan {
     pub(crate) plan: Arc<Plan>,
     /// All requests, by step.
     pub(crate) requests: Vec<Prepared>,
-    /// The worker's own part of the load.
-    pub(crate) work: Work,
     /// Its number, and how many there are.
     pub(crate) index: usize,
     pub(crate) workers: usize,
@@ -83,8 +83,6 @@ pub(crate) struct Worker {
     pub(crate) keeps_alive: bool,
     /// Whether slots wait after failing to connect.
     pub(crate) backs_off: bool,
-    /// Whether a number of iterations ends the run, and not its time.
-    ends_by_count: bool,
     warmup_ns: u64,
     pub(crate) clock: Clock,
     pub(crate) spinning: Spinning,
@@ -101,6 +99,10 @@ pub(crate) struct Worker {
     /// Bytes that were just read; none stay in it.
     pub(crate) buffer: RefCell<Box<[u8]>>,
     events: UnboundedSender<Event>,
+    /// How much of what was laid out for it the keeper has taken.
+    legs_taken: Cell<u64>,
+    /// The lease as the keeper saw it last, together with all that was ordered before it was given.
+    lease_until_ns: Cell<u64>,
     /// Slots that wait for the bell.
     parked: RefCell<Vec<usize>>,
     /// Run time 0 on the agent's clock, once it has come; [`NEVER`] before.
@@ -113,8 +115,10 @@ impl Worker {
     fn new(plan: WorkerPlan, target: Target, lines: Lines) -> Self {
         let gauges = Rc::<Gauges>::default();
         let outbox = Outbox { worker: plan.index, to_reporter: lines.to_reporter, cleared: lines.cleared };
-        let is_open = matches!(plan.work, Work::Open { .. });
-        let ends_by_count = plan.work.ends_by_count();
+        let (is_open, has_count) = match &plan.plan.load.model {
+            Model::Open(_) => (true, false),
+            Model::Closed(load) => (false, load.iterations.is_some()),
+        };
         Self {
             index: plan.index,
             workers: plan.workers,
@@ -126,19 +130,20 @@ impl Worker {
             timeout_ns: nanoseconds(plan.plan.http.timeout),
             connect_timeout_ns: nanoseconds(plan.plan.http.connect_timeout),
             keeps_alive: plan.plan.http.keep_alive,
-            backs_off: !is_open && !ends_by_count,
-            ends_by_count,
+            backs_off: !is_open && !has_count,
             warmup_ns: plan.plan.load.warmup_ns(),
             clock: plan.clock,
             spinning: Spinning::new(plan.spin),
             control: lines.control,
-            deadlines: Deadlines::new(plan.work.slots_max() as usize),
-            pace: Pace::new(plan.work),
+            deadlines: Deadlines::default(),
+            pace: Pace::new(&plan.plan),
             second_end_ns: Cell::new(NEVER),
             alarms: Alarms::default(),
             rests_until_ns: Cell::new(0),
             buffer: RefCell::new(vec![0; BUFFER_BYTES].into_boxed_slice()),
             events: lines.events,
+            legs_taken: Cell::new(0),
+            lease_until_ns: Cell::new(0),
             parked: RefCell::default(),
             began_ns: Cell::new(NEVER),
             has_stopped: Cell::new(false),
@@ -170,12 +175,18 @@ impl Worker {
         if self.run_ns(at_ns) < self.warmup_ns { Part::Warmup } else { Part::Measured }
     }
 
+    /// Whether anything may be sent at `now_ns`.
+    #[inline]
+    pub(crate) fn has_lease(&self, now_ns: u64) -> bool {
+        now_ns < self.lease_until_ns.get()
+    }
+
     /// Whether something may be sent at `now_ns` that isn't begun yet.
     #[inline]
     pub(crate) fn leave(&self, now_ns: u64) -> Leave {
         if now_ns >= self.control.stop_at_ns() {
             Leave::Over
-        } else if self.has_begun() && now_ns < self.control.lease_until_ns() {
+        } else if self.has_begun() && self.has_lease(now_ns) {
             Leave::Given
         } else {
             Leave::Later
@@ -188,6 +199,10 @@ impl Worker {
         if let Some(Wish { taken, iterations }) = wish {
             // Whoever launched the engine may have gone.
             let _ = self.events.send(Event::GrantWanted { taken, iterations });
+        }
+        if claim == Claim::Exhausted {
+            // Workers without users don't claim, and end with the others.
+            self.control.ring();
         }
         claim
     }
@@ -240,13 +255,12 @@ impl Worker {
         }
     }
 
-    /// A slot's loop has ended; only users leave.
-    pub(crate) fn slot_left(&self) {
-        if let Pace::Closed(users) = &self.pace {
-            users.left();
-            if users.are_gone() {
-                self.ring();
-            }
+    /// The loop of a user's slot has ended.
+    pub(crate) fn user_left(&self, number: u32, slot: usize) {
+        let Pace::Closed(users) = &self.pace else { return };
+        users.left(number, slot);
+        if users.are_gone() {
+            self.ring();
         }
     }
 

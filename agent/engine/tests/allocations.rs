@@ -11,8 +11,8 @@ use std::thread;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use volley_engine::{Clock, Command, Engine, Event, Setup, Spin};
-use volley_plan::link::{ArrivalShare, Share, UserShare};
-use volley_plan::shape::Stripes;
+use volley_plan::allow::AllowList;
+use volley_plan::link::Share;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -43,14 +43,15 @@ fn target() -> SocketAddr {
 }
 
 /// Allocations and requests in the third and fourth of five seconds.
-fn count(load: &str, share: Share) -> (u64, u64) {
+fn count(load: &str) -> (u64, u64) {
     let text = format!("target: http://{}/\nduration: 5s\n{load}", target());
     let plan = Arc::new(volley_plan::parse(&text).unwrap());
     let clock = Clock::start();
-    let setup = Setup { plan, share, workers: 2, seed: 1, clock, spin: Spin::Auto };
+    let (share, allow, spin) = (Share::all(&plan), Arc::new(AllowList::anything()), Spin::Auto);
+    let setup = Setup { plan, share, adjusted: Vec::new(), allow, workers: 2, seed: 1, clock, spin };
     let (engine, mut events) = Engine::launch(setup);
     assert_eq!(events.blocking_recv(), Some(Event::Ready));
-    engine.command(Command::Start { at_ns: clock.now_ns(), lease_until_ns: u64::MAX });
+    engine.command(Command::Start { at_ns: clock.now_ns(), from_ns: 0, lease_until_ns: u64::MAX });
     let counts = || (ALLOCATOR.stats().allocations as u64, ANSWERED.load(Ordering::Relaxed));
     let mut marks = Vec::new();
     while let Some(event) = events.blocking_recv() {
@@ -63,11 +64,8 @@ fn count(load: &str, share: Share) -> (u64, u64) {
 
 #[test]
 fn a_request_of_a_static_step_allocates_nothing() {
-    let users = Share::Users(UserShare { users: 8, first_user: 0, every: 1 });
-    let stripes = Stripes::default().all();
-    let arrivals = Share::Arrivals(ArrivalShare { stripes, max_in_flight: 200, connections: None });
-    for (load, share) in [("users: 8", users), ("rate: 3000/s\nmax_in_flight: 200", arrivals)] {
-        let (allocations, requests) = count(load, share);
+    for load in ["users: 8", "rate: 3000/s\nmax_in_flight: 200"] {
+        let (allocations, requests) = count(load);
         assert!(requests > 4000, "{load}: {requests} requests");
         // What merges and tells the windows of two seconds allocates, whatever the requests were.
         assert!(allocations < 500, "{load}: {allocations} allocations for {requests} requests");

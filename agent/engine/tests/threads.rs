@@ -7,7 +7,8 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use volley_engine::{Clock, Command, Engine, Event, Setup, Spin};
-use volley_plan::link::{Share, UserShare};
+use volley_plan::allow::AllowList;
+use volley_plan::link::Share;
 
 fn engine_threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
@@ -20,13 +21,13 @@ fn a_dropped_engine_leaves_nothing_behind() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let plan = volley_plan::parse(&format!("target: http://{address}/\nusers: 3\nduration: 60s")).unwrap();
-    let clock = Clock::start();
-    let share = Share::Users(UserShare { users: 3, first_user: 0, every: 1 });
-    let setup = Setup { plan: Arc::new(plan), share, workers: 2, seed: 1, clock, spin: Spin::Auto };
+    let (share, plan, allow) = (Share::all(&plan), Arc::new(plan), Arc::new(AllowList::anything()));
+    let (clock, spin) = (Clock::start(), Spin::Auto);
+    let setup = Setup { plan, share, adjusted: Vec::new(), allow, workers: 2, seed: 1, clock, spin };
     let (engine, mut events) = Engine::launch(setup.clone());
     assert_eq!(events.blocking_recv(), Some(Event::Ready));
     assert_eq!(engine_threads().len(), 3);
-    engine.command(Command::Start { at_ns: clock.now_ns(), lease_until_ns: u64::MAX });
+    engine.command(Command::Start { at_ns: clock.now_ns(), from_ns: 0, lease_until_ns: u64::MAX });
     let mut accepted: Vec<_> = (0..3).map(|_| listener.accept().unwrap().0).collect();
     // Each has sent its request and waits for the answer.
     for stream in &mut accepted {

@@ -1,16 +1,17 @@
 //! Whole conversations over in-memory channels, in paused time: a scripted coordinator on one end, an engine that does
 //! what the test says on the other.
 
+mod leaving;
 mod real_engine;
+mod state;
 
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{advance, timeout};
 use volley_engine::Command;
 use volley_plan::link::{Order, Progress, Report};
 
 use super::*;
-use crate::testing::{Engines, prepare, run_id, window};
+use crate::testing::{Engines, prepare, run_id, start, window};
 
 /// The scripted coordinator's end of a conversation that goes on in a task.
 struct Conversation {
@@ -40,6 +41,10 @@ impl Conversation {
 
     async fn order(&self, number: u64, order: Order) {
         self.say(ToAgent::Order { run: run_id("r"), number, order }).await;
+    }
+
+    async fn acknowledge(&self, sequence: u64) {
+        self.say(ToAgent::Acknowledge { run: run_id("r"), of: None, sequence }).await;
     }
 
     async fn next(&mut self) -> FromAgent {
@@ -81,8 +86,8 @@ impl Conversation {
             others.push(self.next().await);
             others.retain(|message| !matches!(message, FromAgent::Ping { .. }));
         }
-        assert_eq!(others, [FromAgent::Report { run: run_id("r"), report: Report::Ready }]);
-        self.order(2, Order::Start { at_ns: 0, lease_until_ns: 3 }).await;
+        assert_eq!(others, [FromAgent::Report { run: run_id("r"), of: None, report: Report::Ready }]);
+        self.order(2, start(7)).await;
         while self.answer_ping(&mut vec![]).await.is_none_or(|progress| progress.acknowledged < 2) {}
     }
 }
@@ -137,7 +142,7 @@ async fn a_slow_link_keeps_windows_waiting_and_pings_on_time() {
         conversation.answer_ping(&mut others).await;
     }
     assert!((1..=4).contains(&others.len()), "{} windows came with three pings", others.len());
-    conversation.say(ToAgent::Acknowledge { run: run_id("r"), sequence: 4 }).await;
+    conversation.acknowledge(4).await;
     others.clear();
     while others.len() < 4 {
         others.push(conversation.next().await);
@@ -167,12 +172,17 @@ async fn windows_of_the_time_between_are_delivered_after_it() {
     let mut conversation = Conversation::begin(agent).await;
     let mut others = vec![];
     let progress = conversation.answer_ping(&mut others).await;
-    assert_eq!(progress, Some(Progress { run: run_id("r"), acknowledged: 2 }));
+    assert_eq!(progress, Some(Progress { run: run_id("r"), acknowledged: 2, start_ns: Some(7) }));
     while others.is_empty() {
         conversation.answer_ping(&mut others).await;
     }
-    let report = Report::Window { sequence: 1, window: window(0, &[1]), last: true };
-    assert_eq!(others, [FromAgent::Report { run: run_id("r"), report }]);
+    assert_eq!(others, [told(1, 0, true)]);
+}
+
+/// A window of this second, as it is told.
+fn told(sequence: u64, second: u32, last: bool) -> FromAgent {
+    let report = Report::Window { sequence, window: window(second, &[1]), last };
+    FromAgent::Report { run: run_id("r"), of: None, report }
 }
 
 #[tokio::test(start_paused = true)]
@@ -222,74 +232,6 @@ async fn a_run_that_never_began_is_dropped_after_a_minute_without_contact() {
     assert_eq!(conversation.answer_ping(&mut vec![]).await, None);
 }
 
-/// A run that goes on when its agent is told to leave, by the sender.
-async fn running(engines: &Engines) -> (oneshot::Sender<()>, Conversation) {
-    let (leave, told) = oneshot::channel();
-    let agent = engines.agent().until(async { told.await.expect("the test says when") });
-    let mut conversation = Conversation::begin(agent).await;
-    conversation.start(engines).await;
-    (leave, conversation)
-}
-
-impl Conversation {
-    /// Waits until the agent has left; pings are left unanswered. Gives back how long that took.
-    async fn left(mut self) -> Duration {
-        let began = Instant::now();
-        while self.from_agent.recv().await.is_some() {}
-        assert_eq!(self.task.await.expect("the conversation ends well").1, LinkEnd::Left);
-        began.elapsed()
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_leaves_stops_its_run_and_delivers_it() {
-    let engines = Engines::default();
-    let (leave, mut conversation) = running(&engines).await;
-    leave.send(()).expect("the agent waits for this");
-    let stop = |command: &Command| matches!(command, Command::Stop { drain_ns: 0, .. });
-    while !engines.get(0).commands().iter().any(stop) {
-        conversation.answer_ping(&mut vec![]).await;
-    }
-    engines.get(0).tell(Event::Window { window: window(0, &[1]), last: true });
-    let mut others = vec![];
-    while others.is_empty() {
-        conversation.answer_ping(&mut others).await;
-    }
-    let report = Report::Window { sequence: 1, window: window(0, &[1]), last: true };
-    assert_eq!(others, [FromAgent::Report { run: run_id("r"), report }]);
-    assert!(!conversation.task.is_finished(), "it waits until that is acknowledged");
-    conversation.say(ToAgent::Acknowledge { run: run_id("r"), sequence: 1 }).await;
-    assert!(conversation.left().await < Duration::from_millis(100));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_leaves_does_not_wait_for_ever() {
-    let engines = Engines::default();
-    let (leave, conversation) = running(&engines).await;
-    leave.send(()).expect("the agent waits for this");
-    assert_eq!(conversation.left().await.as_secs(), LEAVING.as_secs());
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_alone_leaves_too() {
-    let engines = Engines::default();
-    let (leave, conversation) = running(&engines).await;
-    let mut agent = conversation.cut().await;
-    leave.send(()).expect("the agent waits for this");
-    let began = Instant::now();
-    timeout(LEAVING * 2, agent.alone()).await.expect("it leaves");
-    assert_eq!(began.elapsed().as_secs(), LEAVING.as_secs());
-    engines.get(0).tell(Event::Window { window: window(0, &[1]), last: true });
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_idle_agent_leaves_at_once() {
-    let mut agent = Engines::default().agent().until(std::future::ready(()));
-    let (to, _from_agent) = mpsc::channel(2);
-    let (_to_agent, from) = mpsc::channel(2);
-    assert_eq!(agent.converse(to, from).await, LinkEnd::Left);
-}
-
 #[tokio::test]
 async fn dropping_an_agent_ends_its_engine() {
     let engines = Engines::default();
@@ -307,32 +249,4 @@ fn a_conversation_may_move_between_threads() {
     let mut agent = Engines::default().agent();
     let ((to, _), (_, from)) = (mpsc::channel(1), mpsc::channel(1));
     check(&agent.converse(to, from));
-}
-
-fn check_name(given: Option<&str>, expected: &str) {
-    let name = name(given.map(str::to_owned), Incarnation(0xabcd_0012));
-    assert!(
-        name == expected || name.ends_with(expected) && given.is_none_or(|g| g.trim().is_empty()),
-        "{name}"
-    );
-}
-
-#[test]
-fn names_are_one_line_and_never_empty() {
-    check_name(Some("rack 7"), "rack 7");
-    check_name(Some("a\nb\u{7f}"), "ab");
-    check_name(Some(&"ä".repeat(300)), &"ä".repeat(100));
-    check_name(Some(" \n"), "-0012");
-    check_name(None, "-0012");
-}
-
-#[test]
-fn an_agent_says_who_it_is() {
-    let hello = Engines::default().agent().hello();
-    assert_eq!((hello.protocol, hello.name.as_str(), hello.workers), (PROTOCOL, "tester", 3));
-    assert_eq!(hello.version, env!("CARGO_PKG_VERSION"));
-    let cores = u32::try_from(thread::available_parallelism().map_or(1, NonZero::get)).expect("few cores");
-    let plain = Agent::new(AgentOptions::default()).hello();
-    assert_eq!(plain.workers, cores);
-    assert_ne!(plain.incarnation, hello.incarnation);
 }

@@ -4,17 +4,18 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_stream::Stream;
-use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::wrappers::{TcpListenerStream, UnboundedReceiverStream};
 use tonic::{Request, Response, Status, Streaming};
 use volley_engine::Event;
-use volley_plan::link::{Order, Progress, Report, RunId};
+use volley_plan::link::{Report, RunId};
 use volley_proto::{Fleet, server};
 
 use super::*;
-use crate::testing::{Engines, prepare, run_id, window};
+use crate::testing::{Engines, prepare, run_id, start, window};
 
 /// One connection of an agent, as the script sees it.
 struct Attached {
@@ -41,13 +42,12 @@ impl Attached {
 
     /// Answers pings until one shows this progress.
     async fn acknowledged(&mut self, run: &RunId, number: u64) {
-        let expected = Some(Progress { run: run.clone(), acknowledged: number });
         loop {
             let FromAgent::Ping { sent_ns, progress, .. } = self.next().await else {
                 panic!("only pings are expected here")
             };
             self.say(ToAgent::Pong { sent_ns, received_ns: 1, answered_ns: 1, lease: None }).await;
-            if progress == expected {
+            if progress.is_some_and(|progress| progress.run == *run && progress.acknowledged == number) {
                 return;
             }
         }
@@ -67,8 +67,11 @@ impl Attached {
     }
 }
 
-/// A gRPC service that hands each connection to the test.
-struct Script(mpsc::Sender<Attached>);
+/// A gRPC service that hands each connection to the test, of an agent that shows the token where there is one.
+struct Script {
+    connections: mpsc::Sender<Attached>,
+    token: Option<Token>,
+}
 
 #[tonic::async_trait]
 impl Fleet for Script {
@@ -78,35 +81,51 @@ impl Fleet for Script {
         &self,
         request: Request<Streaming<v1::FromAgent>>,
     ) -> Result<Response<Self::AttachStream>, Status> {
+        if self.token.as_ref().is_some_and(|token| !token.is_shown(request.metadata())) {
+            return Err(Status::unauthenticated("this coordinator wants a token"));
+        }
         let (to_agent, outgoing) = mpsc::channel(16);
         let attached = Attached { from_agent: request.into_inner(), to_agent };
-        self.0.send(attached).await.map_err(|_| Status::unavailable("the test is over"))?;
+        self.connections.send(attached).await.map_err(|_| Status::unavailable("the test is over"))?;
         Ok(Response::new(Box::pin(ReceiverStream::new(outgoing))))
     }
 }
 
 /// A scripted coordinator, listening.
 async fn coordinator() -> (SocketAddr, mpsc::Receiver<Attached>) {
+    coordinator_with(None).await
+}
+
+async fn coordinator_with(token: Option<Token>) -> (SocketAddr, mpsc::Receiver<Attached>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("a bound listener has an address");
     let (attached, connections) = mpsc::channel(4);
-    let router = tonic::transport::Server::builder().add_service(server(Script(attached)));
+    let script = Script { connections: attached, token };
+    let router = tonic::transport::Server::builder().add_service(server(script));
     tokio::spawn(router.serve_with_incoming(TcpListenerStream::new(listener)));
     (address, connections)
 }
 
-/// A link with engines that do what the test says. It ends when the sender is used or dropped.
+/// A link with engines that do what the test says. It ends by two words of the sender.
 fn linked(
     address: SocketAddr,
     engines: &Engines,
-) -> (oneshot::Sender<()>, JoinHandle<Result<(), DialError>>) {
-    let (quit, quitted) = oneshot::channel();
+) -> (UnboundedSender<()>, JoinHandle<Result<(), DialError>>) {
+    linked_with(None, address, engines)
+}
+
+fn linked_with(
+    token: Option<Token>,
+    address: SocketAddr,
+    engines: &Engines,
+) -> (UnboundedSender<()>, JoinHandle<Result<(), DialError>>) {
+    let (words, said) = unbounded_channel();
     let coordinator = address.to_string();
     let endpoint = endpoint(&coordinator).expect("a good address");
     let engines = engines.clone();
-    let link = Link { coordinator, endpoint, reachable: None };
-    let shutdown = async { _ = quitted.await };
-    (quit, tokio::spawn(on_own_thread(move || engines.agent(), link, shutdown)))
+    let link = Link { coordinator, endpoint, token, reachable: None };
+    let make = move || engines.agent().until(Shutdown::on(UnboundedReceiverStream::new(said)));
+    (words, tokio::spawn(on_own_thread(make, link)))
 }
 
 async fn ended(link: JoinHandle<Result<(), DialError>>) -> Result<(), DialError> {
@@ -126,8 +145,7 @@ async fn a_run_goes_over_the_wire_and_survives_a_broken_connection() {
     first.acknowledged(&run, 1).await;
     engines.get(0).tell(Event::Ready);
     assert_eq!(first.report().await, Report::Ready);
-    let start = Order::Start { at_ns: 5, lease_until_ns: 3_000_000_000 };
-    first.say(ToAgent::Order { run: run.clone(), number: 2, order: start }).await;
+    first.say(ToAgent::Order { run: run.clone(), number: 2, order: start(5) }).await;
     engines.get(0).tell(Event::Window { window: window(0, &[1_000]), last: false });
     let owed = Report::Window { sequence: 1, window: window(0, &[1_000]), last: false };
     assert_eq!(first.report().await, owed);
@@ -136,15 +154,15 @@ async fn a_run_goes_over_the_wire_and_survives_a_broken_connection() {
     let mut second = connections.recv().await.expect("the agent comes back");
     assert_eq!(second.welcome().await, FromAgent::Join(hello), "it is the same agent");
     assert_eq!(second.report().await, owed);
-    second.say(ToAgent::Acknowledge { run: run.clone(), sequence: 1 }).await;
+    second.say(ToAgent::Acknowledge { run: run.clone(), of: None, sequence: 1 }).await;
     engines.get(0).tell(Event::Window { window: window(1, &[2_000]), last: false });
     assert!(matches!(second.report().await, Report::Window { sequence: 2, last: false, .. }));
 
     // What is measured until the shutdown is delivered before the link ends.
-    quit.send(()).expect("the link waits for this");
+    (0..2).for_each(|_| quit.send(()).expect("the link waits for this"));
     engines.get(0).tell(Event::Window { window: window(2, &[]), last: true });
     assert!(matches!(second.report().await, Report::Window { sequence: 3, last: true, .. }));
-    second.say(ToAgent::Acknowledge { run, sequence: 3 }).await;
+    second.say(ToAgent::Acknowledge { run, of: None, sequence: 3 }).await;
     ended(link).await.expect("a shutdown is no error");
 }
 
@@ -167,6 +185,21 @@ async fn case_50_a_version_mismatch_is_an_error_that_names_both() {
     ] {
         assert!(error.contains(part), "{error} should name {part}");
     }
+}
+
+#[tokio::test]
+async fn a_token_is_shown_and_the_want_of_one_ends_the_link() {
+    let token = |text| Some(Token::new(text).expect("a good token"));
+    let (address, mut connections) = coordinator_with(token("0123456789abcdef")).await;
+    for shown in [None, token("0123456789abcdeg")] {
+        let (_quit, link) = linked_with(shown, address, &Engines::default());
+        let error = ended(link).await.expect_err("a refusal is an error").to_string();
+        assert!(error.contains("wants a token") && error.contains(&address.to_string()), "{error}");
+    }
+    let (_quit, link) = linked_with(token("0123456789abcdef"), address, &Engines::default());
+    let mut attached = connections.recv().await.expect("the agent connects");
+    assert!(matches!(attached.welcome().await, FromAgent::Join(_)));
+    assert!(!link.is_finished());
 }
 
 #[tokio::test]

@@ -1,13 +1,17 @@
 //! Orders are taken once and in their order; what one run leaves behind doesn't disturb the next.
 
+mod kept;
+
 use volley_engine::Command;
-use volley_plan::link::FromAgent;
+use volley_plan::Level;
+use volley_plan::link::Report;
+use volley_plan::shape::Rate;
 
 use super::*;
-use crate::testing::{Engines, only_user, prepare, run_id, window};
+use crate::testing::{Engines, all_users, prepare, prepare_to, run_id, window};
 
-const START: Order = Order::Start { at_ns: 1_000, lease_until_ns: 50 };
-const START_COMMAND: Command = Command::Start { at_ns: 1_000, lease_until_ns: 50 };
+const START: Order = Order::Start { at_ns: 1_000, from_ns: 7, lease_until_ns: 50 };
+const START_COMMAND: Command = Command::Start { at_ns: 1_000, from_ns: 7, lease_until_ns: 50 };
 const GRANT: Order = Order::Grant { from: 0, to: 5, last: false };
 const GRANT_COMMAND: Command = Command::Grant { from: 0, to: 5, last: false };
 const END: Command = Command::Stop { at_ns: 0, drain_ns: 0 };
@@ -37,7 +41,8 @@ fn check_orders(orders: &[(u64, Order)], told: &[Command], acknowledged: u64) {
         runs.order(&run, *number, order.clone());
     }
     assert_eq!(engines.get(0).commands(), told, "{orders:?}");
-    assert_eq!(runs.progress(), Some(Progress { run, acknowledged }), "{orders:?}");
+    let progress = runs.progress().map(|progress| (progress.run, progress.acknowledged));
+    assert_eq!(progress, Some((run, acknowledged)), "{orders:?}");
     assert_eq!(engines.count(), 1);
 }
 
@@ -53,6 +58,21 @@ fn orders_are_taken_once_and_in_order() {
     let stopped = Command::Stop { at_ns: 9, drain_ns: 1 };
     check_orders(&[(2, START), (3, stop)], &[START_COMMAND, stopped], 3);
     check_orders(&[(2, START), (3, START)], &[START_COMMAND], 3);
+    let (share, over_ns) = (all_users(), 5);
+    let change = Order::Change { at_ns: 8, share: share.clone(), to: Some(Level::Users(3)), over_ns };
+    let changed = Command::Change { at_ns: 8, share, to: Some(Level::Users(3)), over_ns };
+    check_orders(&[(2, START), (3, change.clone()), (3, change)], &[START_COMMAND, changed], 3);
+}
+
+#[test]
+fn run_time_0_is_told_once_it_is_known_and_to_the_end() {
+    let (_, mut runs, run) = prepared();
+    let told = |runs: &Runs| runs.progress().and_then(|progress| progress.start_ns);
+    assert_eq!(told(&runs), None);
+    runs.order(&run, 2, START);
+    assert_eq!(told(&runs), Some(1_000));
+    runs.hear(Some(Event::Window { window: window(0, &[1]), last: true }));
+    assert_eq!(told(&runs), Some(1_000));
 }
 
 #[test]
@@ -70,15 +90,21 @@ fn a_first_order_must_be_to_prepare() {
 fn an_engine_gets_plan_share_and_seed() {
     let (engines, ..) = prepared();
     let setup = engines.get(0).setup;
-    assert_eq!((setup.share, setup.seed), (only_user(), 42));
+    assert_eq!((setup.share, setup.seed), (all_users(), 42));
     assert_eq!((setup.workers, setup.spin), (3, Spin::On));
     assert_eq!(setup.plan.target.to_string(), "http://127.0.0.1:9/");
 }
 
 /// Prepares with a broken order and gives back the reason of the refusal.
 fn refusal(order: Order) -> String {
+    refusal_by(&mut |_| {}, "any", order)
+}
+
+/// The same of an agent that has this rule for what it may do, after something was done with it.
+fn refusal_by(before: &mut dyn FnMut(&mut Runs), rule: &str, order: Order) -> String {
     let engines = Engines::default();
-    let mut runs = engines.runs();
+    let mut runs = engines.runs_allowed(rule);
+    before(&mut runs);
     assert!(runs.order(&run_id("one"), 1, order));
     assert_eq!(engines.count(), 0);
     match reports(&mut runs).as_slice() {
@@ -89,17 +115,79 @@ fn refusal(order: Order) -> String {
 
 #[test]
 fn another_hash_is_refused_with_both_named() {
-    let Order::Prepare { plan, hash, share, seed } = prepare() else { panic!("it is an order to prepare") };
+    let Order::Prepare { plan, hash, share, seed, adjusted } = prepare() else {
+        panic!("it is an order to prepare")
+    };
     let other = hash.replace(|c| c != '0', "0");
-    let reason = refusal(Order::Prepare { plan, hash: other.clone(), share, seed });
+    let reason = refusal(Order::Prepare { plan, hash: other.clone(), share, seed, adjusted });
     assert!(reason.contains(&hash) && reason.contains(&other), "{reason}");
 }
 
 #[test]
 fn a_plan_that_cannot_be_read_is_refused_with_its_faults() {
-    let Order::Prepare { hash, share, seed, .. } = prepare() else { panic!("it is an order to prepare") };
-    let reason = refusal(Order::Prepare { plan: "{\"tarket\":1}".to_owned(), hash, share, seed });
+    let Order::Prepare { hash, share, seed, adjusted, .. } = prepare() else {
+        panic!("it is an order to prepare")
+    };
+    let reason = refusal(Order::Prepare { plan: "{\"tarket\":1}".to_owned(), hash, share, seed, adjusted });
     assert!(reason.contains("tarket"), "{reason}");
+}
+
+/// An order to prepare a load of ten a second.
+fn prepare_ten_a_second(adjusted: Vec<Adjust>) -> Order {
+    let plan =
+        volley_plan::parse("target: http://127.0.0.1:9/\nrate: 10/s\nduration: 9s").expect("a good plan");
+    match prepare_to(&plan) {
+        Order::Prepare { plan, hash, share, seed, .. } => {
+            Order::Prepare { plan, hash, share, seed, adjusted }
+        }
+        other => panic!("{other:?} is no order to prepare"),
+    }
+}
+
+fn rate(per_second: u64) -> Level {
+    Level::Rate(Rate::per_second(per_second).expect("a moderate rate"))
+}
+
+#[test]
+fn what_the_agents_own_list_forbids_is_refused_with_what_to_do() {
+    let other_host = refusal_by(&mut |_| {}, "shop.test", prepare());
+    assert!(
+        other_host.contains("agent's own allow-list") && other_host.contains("127.0.0.1:9"),
+        "{other_host}"
+    );
+    let rule = "127.0.0.1 max 20/s";
+    let too_fast =
+        refusal_by(&mut |_| {}, rule, prepare_ten_a_second(vec![Adjust { at_ns: 5, to: rate(21) }]));
+    assert!(too_fast.contains("agent's own allow-list"), "{too_fast}");
+    let not_its_load = vec![Adjust { at_ns: 5, to: Level::Users(3) }];
+    let impossible = refusal(prepare_ten_a_second(not_its_load));
+    assert!(impossible.contains("can't be adjusted"), "{impossible}");
+}
+
+#[test]
+fn a_load_that_is_adjusted_to_what_is_forbidden_here_ends_here() {
+    let engines = Engines::default();
+    let mut runs = engines.runs_allowed("127.0.0.1 max 20/s");
+    let run = run_id("one");
+    assert!(runs.order(&run, 1, prepare_ten_a_second(vec![Adjust { at_ns: 5, to: rate(20) }])));
+    let setup = engines.get(0).setup;
+    assert_eq!(setup.adjusted, [Adjust { at_ns: 5, to: rate(20) }]);
+    assert_eq!(
+        *setup.allow,
+        runs.means.allow.for_load(&setup.plan.load.adjusted(setup.adjusted[0]).expect("so it is"))
+    );
+    let change = |at_ns, to| Order::Change { at_ns, share: all_users(), to: Some(to), over_ns: 0 };
+    runs.order(&run, 2, change(100, rate(15)));
+    runs.order(&run, 3, change(200, rate(30)));
+    let stop = Command::Stop { at_ns: 200, drain_ns: 10_000_000_000 };
+    let commands = engines.get(0).commands();
+    assert_eq!((commands.len(), commands.last()), (3, Some(&stop)));
+}
+
+#[test]
+fn an_agent_that_leaves_takes_no_further_run() {
+    let reason = refusal_by(&mut Runs::leave, "any", prepare());
+    assert!(reason.contains("about to end"), "{reason}");
 }
 
 #[test]
@@ -166,10 +254,11 @@ fn a_new_run_ends_the_old_one_whose_windows_are_still_owed() {
     engines.get(0).tell(Event::Window { window: window(1, &[2]), last: false });
     assert!(runs.order(&two, 1, prepare()));
     assert_eq!(engines.get(0).commands(), [START_COMMAND, END]);
-    assert_eq!(runs.progress(), Some(Progress { run: two.clone(), acknowledged: 1 }));
+    assert_eq!(runs.progress(), Some(Progress { run: two.clone(), acknowledged: 1, start_ns: None }));
     let windows: Vec<FromAgent> = std::iter::from_fn(|| runs.next_report()).collect();
     let owed = |sequence, second, ns| FromAgent::Report {
         run: one.clone(),
+        of: None,
         report: Report::Window { sequence, window: window(second, &[ns]), last: false },
     };
     assert_eq!(windows, [owed(1, 0, 1), owed(2, 1, 2)]);
@@ -207,7 +296,7 @@ fn a_stopped_run_owes_its_windows_until_they_are_acknowledged() {
     assert_eq!(engines.get(0).commands(), [START_COMMAND, Command::Stop { at_ns: 5, drain_ns: 0 }]);
     runs.hear(Some(Event::Window { window: window(0, &[1]), last: true }));
     assert_eq!((reports(&mut runs).len(), runs.owes_windows()), (1, true));
-    runs.acknowledge(&run, 1);
+    runs.acknowledge(run, None, 1);
     assert!(!runs.owes_windows());
 }
 
@@ -229,4 +318,37 @@ fn an_engine_that_breaks_down_before_the_start_refuses() {
     let (_, mut runs, _) = prepared();
     runs.hear(None);
     assert!(matches!(reports(&mut runs).as_slice(), [Report::Refused { .. }]));
+}
+
+#[test]
+fn a_run_that_the_coordinator_does_not_know_is_forgotten() {
+    let (engines, mut runs, run) = prepared();
+    runs.order(&run, 2, START);
+    runs.hear(Some(Event::Window { window: window(0, &[1]), last: false }));
+    runs.acknowledge(run_id("other"), None, u64::MAX);
+    assert_eq!((runs.owed_windows(), engines.get(0).commands()), (1, vec![START_COMMAND]));
+    runs.acknowledge(run.clone(), None, u64::MAX);
+    assert_eq!((runs.progress(), runs.owed_windows(), runs.has_work()), (None, 0, false));
+    assert_eq!(engines.get(0).commands(), [START_COMMAND, END]);
+    assert!(runs.order(&run_id("other"), 1, prepare()), "it was never at hand");
+}
+
+#[test]
+fn there_is_work_until_the_run_is_over_or_released_and_all_is_delivered() {
+    let (_, mut runs, run) = prepared();
+    assert!(runs.has_work(), "it may be started at any moment");
+    runs.order(&run, 2, START);
+    runs.hear(Some(Event::Window { window: window(0, &[1]), last: true }));
+    assert!(runs.has_work());
+    runs.acknowledge(run, None, 1);
+    assert!(!runs.has_work());
+}
+
+#[test]
+fn what_an_engine_has_told_can_be_had_without_waiting() {
+    let (engines, mut runs, _) = prepared();
+    assert_eq!(runs.ready_event(), None);
+    engines.get(0).tell(Event::Ready);
+    assert_eq!(runs.ready_event(), Some(Some(Event::Ready)));
+    assert_eq!(runs.ready_event(), None);
 }

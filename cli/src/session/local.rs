@@ -48,9 +48,9 @@ fn coordinator_with_agent(engine: EngineOptions) -> Coordinator {
     let (to_coordinator, from_agent) = mpsc::channel(FROM_AGENT);
     tokio::spawn(coordinator.attach(from_agent, to_agent));
     let mut agent = Agent::new(AgentOptions {
-        name: None,
         workers: engine.workers.map(NonZeroUsize::get),
         spin: engine.spin,
+        ..AgentOptions::default()
     });
     tokio::spawn(async move { agent.converse(to_coordinator, from_coordinator).await });
     coordinator

@@ -10,7 +10,8 @@ fn percentiles(ms: &Value) -> Value {
     json!({"50": ms, "90": ms, "95": ms, "99": ms, "99.9": ms, "100": ms})
 }
 
-fn document() -> Value {
+/// A document of a run that is over.
+pub(crate) fn document() -> Value {
     json!({
         "volley": 1, "id": "r1", "name": "n", "note": null, "created_at": "", "started_at": null,
         "load": "2 users closed, 5 requests", "target": "http://127.0.0.1:1/", "plan": "{}", "plan_hash": "",

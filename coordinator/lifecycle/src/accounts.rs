@@ -1,8 +1,10 @@
 //! The account of a run's measured part, and the counts that it needs when an agent is lost or the load stops.
 
-use volley_plan::link::{Incarnation, Share, WindowFacts};
+use std::ops::Range;
+
+use volley_plan::link::{Incarnation, WindowFacts};
 use volley_plan::shape::UserShape;
-use volley_plan::{Accounts, ClosedLoad, Model, Users};
+use volley_plan::{Accounts, Model, Users};
 use volley_stats::SECOND_NS;
 
 use crate::agent::{AgentShare, AgentState};
@@ -75,10 +77,11 @@ impl Run {
                 Gap { missed: 0, unknown: unreported }
             }
             // It has said everything, so what it did not start is known not to have been sent.
-            (Planned::Iterations(_), AgentState::Lost { delivered: true, .. }) => {
+            (Planned::Iterations(_), AgentState::Lost { delivered: true, .. } | AgentState::Left { .. }) => {
                 Gap { missed: unreported, unknown: 0 }
             }
-            (Planned::Iterations(_), AgentState::Done) if !is_cut_short(reason) => {
+            // Time may have kept it from the rest.
+            (Planned::Iterations(_), AgentState::Done) if reason.is_some() && !is_cut_short(reason) => {
                 Gap { missed: unreported, unknown: 0 }
             }
             (Planned::Iterations(_), _) => Gap::default(),
@@ -115,14 +118,23 @@ impl Run {
     /// Counts what the load's stop decides over: which arrivals were due before it and which a lease permitted, or for
     /// how long users were planned.
     pub(crate) fn count_at_stop(&mut self, start_ns: u64, stop_run_ns: u64, reason: &StopReason) {
+        self.stop_counting(stop_run_ns, reason);
+        let Planned::Arrivals(arrivals) = &mut self.planned else { return };
+        // Whoever had none at the stop may still be given a lease up to it.
+        let permitted_ns =
+            |agent: &AgentShare| agent.lease_end_ns().saturating_sub(start_ns).max(stop_run_ns);
+        let mut kept: Vec<_> = self.agents.values_mut().filter(|agent| !agent.was_lost()).collect();
+        // Rising times are counted in one go.
+        kept.sort_by_key(|agent| permitted_ns(agent));
+        for agent in kept {
+            agent.permitted_to = arrivals.number_at(permitted_ns(agent));
+        }
+    }
+
+    /// Nothing is planned beyond the stop.
+    pub(crate) fn stop_counting(&mut self, stop_run_ns: u64, reason: &StopReason) {
         if let Planned::Arrivals(arrivals) = &mut self.planned {
             arrivals.stop((*reason != StopReason::CountReached).then_some(stop_run_ns));
-            let mut kept: Vec<_> = self.agents.values_mut().filter(|agent| !agent.was_lost()).collect();
-            // Rising times are counted in one go.
-            kept.sort_by_key(|agent| agent.lease_until_ns);
-            for agent in kept {
-                agent.permitted_to = arrivals.number_at(agent.lease_until_ns.saturating_sub(start_ns));
-            }
         }
         if *reason == StopReason::Asked {
             self.plan_user_time(stop_run_ns);
@@ -131,12 +143,11 @@ impl Run {
 
     /// Somebody ended a timed closed run at `end_ns`.
     fn plan_user_time(&mut self, end_ns: u64) {
-        let plan = self.plan.clone();
         let Planned::UserTime { planned_ms, until_ns } = &mut self.planned else { return };
-        let Some((closed, shape)) = staged(&plan.load.model) else { return };
-        (*planned_ms, *until_ns) = (user_ms(shape, all_users(closed), 0..end_ns), end_ns);
+        let Some(shape) = staged(&self.load.model) else { return };
+        (*planned_ms, *until_ns) = (user_ms(shape, &all_users(), 0..end_ns), end_ns);
         for agent in self.agents.keys().copied().collect::<Vec<_>>() {
-            self.count_lost_time(agent);
+            self.count_user_time(agent);
         }
     }
 
@@ -150,30 +161,56 @@ impl Run {
         share.missed_when_lost = share.missed;
         // What it had leave for when the load stopped was counted then; later leases were for answers.
         if !arrivals.has_stopped() {
-            share.permitted_to = arrivals.number_at(share.lease_until_ns.saturating_sub(start_ns));
+            share.permitted_to = arrivals.number_at(share.lease_end_ns().saturating_sub(start_ns));
         }
     }
 
-    /// Counts the time of a lost agent's users that it did not report.
-    pub(crate) fn count_lost_time(&mut self, agent: Incarnation) {
+    /// Counts the time of users that is lost with an agent: what a lost one did not report and one that left did not do of
+    /// its own, and on whoever took users over half of the time over which they began anew.
+    pub(crate) fn count_user_time(&mut self, agent: Incarnation) {
         let Planned::UserTime { until_ns, .. } = self.planned else { return };
-        let Some((_, shape)) = staged(&self.plan.load.model) else { return };
-        let Some(agent) = self.agents.get_mut(&agent).filter(|agent| agent.was_lost()) else { return };
-        let reported_ns = u64::from(agent.reported.watermark_s) * SECOND_NS;
-        if let Share::Users(share) = agent.share {
-            agent.lost_user_ms = user_ms(shape, share, reported_ns..until_ns);
-        }
+        let (Some(shape), Some(agent)) = (staged(&self.load.model), self.agents.get_mut(&agent)) else {
+            return;
+        };
+        let done_ns = match agent.state {
+            AgentState::Lost { .. } => u64::from(agent.watermark_s()).saturating_mul(SECOND_NS),
+            AgentState::Left { at_run_ns } => at_run_ns,
+            _ => u64::MAX,
+        };
+        let within = |span_ns: Range<u64>, bounds_ns: Range<u64>| {
+            span_ns.start.max(bounds_ns.start)..span_ns.end.min(bounds_ns.end)
+        };
+        let undone = agent
+            .legs
+            .spans()
+            .map(|(leg, span_ns)| user_ms(shape, &leg.share.stripes, within(span_ns, done_ns..until_ns)));
+        let anew = agent.legs.gains().map(|(stripes, leg, span_ns)| {
+            let ramp_ns = span_ns.start..span_ns.end.min(span_ns.start.saturating_add(leg.over_ns));
+            let ramp_ns = within(ramp_ns, 0..until_ns.min(done_ns));
+            let passed_ns = ramp_ns.end.saturating_sub(ramp_ns.start);
+            of_a_ramp(user_ms(shape, &stripes, ramp_ns), passed_ns, leg.over_ns)
+        });
+        let lost_ms = undone.chain(anew).fold(0, u64::saturating_add);
+        agent.lost_user_ms = lost_ms;
     }
 
-    /// While the load goes on, what lost agents would have sent is missed as time passes.
+    /// While the load goes on, what those that are gone would have sent is missed as time passes.
     pub(crate) fn count_due(&mut self, now_ns: u64) {
         let State::Running { start_ns } = self.state else { return };
         if let Planned::Arrivals(arrivals) = &mut self.planned
-            && self.agents.values().any(AgentShare::was_lost)
+            && self.agents.values().any(AgentShare::is_gone)
         {
             arrivals.pass(now_ns.saturating_sub(start_ns));
         }
     }
+}
+
+/// What users that begin evenly over `over_ns` have not been there of `user_ms`, the time since the first of them should
+/// have been, once `passed_ns` of it have passed: half of it in the end.
+fn of_a_ramp(user_ms: u64, passed_ns: u64, over_ns: u64) -> u64 {
+    let (passed, over) = (u128::from(passed_ns.min(over_ns)), u128::from(over_ns.max(1)));
+    let lost = u128::from(user_ms) * (2 * over - passed) / (2 * over);
+    u64::try_from(lost).unwrap_or(u64::MAX)
 }
 
 /// A run of a number of iterations that time or a person ended had planned no more than it did until then.
@@ -181,11 +218,11 @@ fn is_cut_short(reason: Option<&StopReason>) -> bool {
     matches!(reason, Some(StopReason::DurationOver | StopReason::Asked))
 }
 
-/// A closed load and its users by time, where time bounds them.
-fn staged(model: &Model) -> Option<(&ClosedLoad, &UserShape)> {
+/// The users of a closed load by time, where time bounds them.
+fn staged(model: &Model) -> Option<&UserShape> {
     match model {
         Model::Closed(closed) => match &closed.users {
-            Users::Staged(shape) => Some((closed, shape)),
+            Users::Staged(shape) => Some(shape),
             Users::Steady(_) => None,
         },
         Model::Open(_) => None,

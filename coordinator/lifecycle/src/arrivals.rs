@@ -1,10 +1,11 @@
 //! The arrivals that a run of the open model plans, and what is known of those that nobody reported.
 
+mod by_second;
+
 use std::ops::Range;
 
 use volley_plan::OpenLoad;
-use volley_plan::link::Share;
-use volley_plan::shape::Counter;
+use volley_plan::shape::{Counter, Schedule};
 use volley_stats::SECOND_NS;
 
 use crate::agent::{AgentShare, AgentState};
@@ -21,14 +22,17 @@ pub struct Gap {
 /// The measured arrivals by their numbers.
 ///
 /// Counting those of a Poisson schedule costs, so what is asked for again and again is counted once: the whole when the
-/// run is made, what a lost agent had leave for when it is lost, and what was due when the load stops.
+/// run is made and when it is adjusted, what was due when shares change, what a lost agent had leave for when it is lost,
+/// and what was due when the load stops.
+///
+/// An adjusted load has the same arrivals under the same numbers up to the adjustment, and nothing that was counted lies
+/// beyond it; so all that was counted stays true.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     /// All that the plan has.
     measured: Range<u64>,
     /// The plan's number of iterations ends the load, not its time.
     ends_by_count: bool,
-    warmup_ns: u64,
     total_ns: u64,
     counter: Counter,
     /// The run time up to which the missed ones of lost agents are counted while the load goes on: whole seconds.
@@ -50,20 +54,24 @@ impl PartialEq for Arrivals {
 impl Arrivals {
     /// The arrivals of a run with this seed.
     pub(crate) fn new(open: &OpenLoad, seed: u64) -> Self {
-        let schedule =
-            open.schedule(seed).expect("a plan that was parsed has a schedule: the parser tried it");
-        let (warmup_ns, total_ns) = (open.shape.warmup_ns(), open.shape.total_ns());
-        let measured = open.measured(&schedule, total_ns);
+        let (schedule, measured) = schedule(open, seed);
         Self {
             ends_by_count: open.ends_by_count(&measured),
-            due: measured.start,
+            due: 0,
             measured,
-            warmup_ns,
-            total_ns,
+            total_ns: open.shape.total_ns(),
             counter: schedule.counter(),
             passed_ns: 0,
             stop: None,
         }
+    }
+
+    /// The load is another one from some run time on that lies ahead.
+    pub(crate) fn adjust(&mut self, open: &OpenLoad, seed: u64) {
+        let (schedule, measured) = schedule(open, seed);
+        self.ends_by_count = open.ends_by_count(&measured);
+        self.measured = measured;
+        self.counter = schedule.counter();
     }
 
     /// How many there are in all.
@@ -75,15 +83,14 @@ impl Arrivals {
         self.ends_by_count
     }
 
-    /// The first measured arrival that is not due before `run_ns`. Cheap as long as the times asked for rise.
+    /// The first arrival that is not due before `run_ns`. Cheap as long as the times asked for rise.
     pub(crate) fn number_at(&mut self, run_ns: u64) -> u64 {
-        if run_ns <= self.warmup_ns {
-            self.measured.start
-        } else if run_ns >= self.total_ns {
-            self.measured.end
-        } else {
-            self.counter.arrivals_before(run_ns).clamp(self.measured.start, self.measured.end)
-        }
+        self.counter.arrivals_before(run_ns.min(self.total_ns))
+    }
+
+    /// The run time up to which the missed ones of those that are gone are counted.
+    pub(crate) fn passed_ns(&self) -> u64 {
+        self.passed_ns
     }
 
     /// The load goes on past `run_ns`.
@@ -107,13 +114,13 @@ impl Arrivals {
 
     /// An agent's arrivals before the one with this number.
     fn of(&self, agent: &AgentShare, number: u64) -> u64 {
-        let Share::Arrivals(share) = &agent.share else { return 0 };
-        share.stripes.count_in(self.measured.start..number.clamp(self.measured.start, self.measured.end))
+        let Range { start, end } = self.measured;
+        agent.legs.count_in(&(start..number.clamp(start, end)))
     }
 
-    /// An agent's arrivals that were due before the stop; `None` while the load goes on.
-    pub(crate) fn due_before_stop(&self, agent: &AgentShare) -> Option<u64> {
-        self.stop.map(|stop| self.of(agent, stop))
+    /// An agent's arrivals that were due before the stop; while the load goes on, all that it has and is to have.
+    pub(crate) fn due_before_stop(&self, agent: &AgentShare) -> u64 {
+        self.of(agent, self.stop.unwrap_or(self.measured.end))
     }
 
     /// True if the agent has not reported all arrivals that it will ever have.
@@ -137,11 +144,14 @@ impl Arrivals {
 
     /// What of an agent's part is missing beyond what it reported.
     pub(crate) fn gap(&self, agent: &AgentShare) -> Gap {
-        let AgentState::Lost { delivered, .. } = agent.state else { return Gap::default() };
         let planned = self.planned(agent);
-        if delivered {
+        match agent.state {
+            AgentState::Lost { delivered: false, .. } => {}
             // It has said everything, so what it did not start is known not to have been sent.
-            return Gap { missed: planned.saturating_sub(agent.accounted()), unknown: 0 };
+            AgentState::Lost { delivered: true, .. } | AgentState::Left { .. } => {
+                return Gap { missed: planned.saturating_sub(agent.accounted()), unknown: 0 };
+            }
+            _ => return Gap::default(),
         }
         let permitted = self.of(agent, agent.permitted_to);
         // The load has not gone on for a whole second since its lease ended.
@@ -152,4 +162,10 @@ impl Arrivals {
         let missed = planned.saturating_sub(permitted).saturating_sub(told).min(unreported);
         Gap { missed, unknown: unreported - missed }
     }
+}
+
+fn schedule(open: &OpenLoad, seed: u64) -> (Schedule, Range<u64>) {
+    let schedule = open.schedule(seed).expect("a plan that was parsed has a schedule: the parser tried it");
+    let measured = open.measured(&schedule, open.shape.total_ns());
+    (schedule, measured)
 }

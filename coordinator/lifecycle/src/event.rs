@@ -1,5 +1,6 @@
 //! What goes into a run and what comes out: events, and the actions that follow from them.
 
+use volley_plan::Level as LoadLevel;
 use volley_plan::link::{Incarnation, Order, WindowFacts};
 
 use crate::state::AgentFacts;
@@ -7,7 +8,8 @@ use crate::state::AgentFacts;
 /// What happens to a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// An idle agent is there; it matters while agents are gathered.
+    /// An idle agent is there, and is this run's while the run doesn't free it. It matters where
+    /// [`Run::wants_agents`](crate::Run::wants_agents).
     Joined(AgentFacts),
     /// An agent was heard of, and has taken its orders up to this number.
     Pinged {
@@ -15,6 +17,14 @@ pub enum Event {
         agent: Incarnation,
         /// The highest order such that it and all before it have been taken.
         acknowledged: u64,
+        /// Run time 0 as the agent has it, on the coordinator's clock; `None` while it has none, or its clock is unknown.
+        start_ns: Option<u64>,
+    },
+    /// An agent is to be relieved of its share: it is about to end, or somebody asked for that. It finishes what it has
+    /// begun and delivers. May be said as often as one likes.
+    Leaving {
+        /// Who.
+        agent: Incarnation,
     },
     /// An agent stands by.
     Ready {
@@ -44,6 +54,11 @@ pub enum Event {
         /// What of it matters here.
         facts: WindowFacts,
     },
+    /// Somebody asked for another level of load, see [`Run::can_adjust`](crate::Run::can_adjust).
+    AdjustAsked {
+        /// To what.
+        to: LoadLevel,
+    },
     /// Somebody asked for the run's end.
     StopAsked,
     /// Results or orders could not be kept.
@@ -58,7 +73,11 @@ pub enum Event {
 /// What is to be done, in the order given.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Save the order, then send it. `Order::Start` says its time on the coordinator's clock.
+    /// Save the order, then send it; all orders that follow from one event together, with [`Run::record`] and the
+    /// [records](crate::AgentShare::record) of the agents that they are for, as they are after it. `Order::Start` says its
+    /// time on the coordinator's clock.
+    ///
+    /// [`Run::record`]: crate::Run::record
     Send {
         /// To whom.
         agent: Incarnation,
@@ -74,7 +93,8 @@ pub enum Action {
         /// Its end, in run time.
         until_ns: u64,
     },
-    /// Store the window at hand. If that fails, skip what follows and say [`Event::StoreFailed`].
+    /// Store the window at hand, and with it the sum of what the agent has reported
+    /// ([`AgentShare::reported`](crate::AgentShare::reported)). If that fails, skip what follows and say [`Event::StoreFailed`].
     Keep {
         /// Whose.
         agent: Incarnation,

@@ -10,17 +10,14 @@ use crate::state::{Outcome, StopReason};
 
 /// So many late agents are named in a verdict; the rest are counted.
 const LATE_AGENTS_NAMED: usize = 3;
+/// Why agents miss arrivals in a run whose coordinator was started again.
+const NO_LEASE: &str = "most likely agents had no lease while the coordinator was started again";
 /// Most lines that the event log gets about the health of agents.
 const HEALTH_NOTES: usize = 20;
 
 impl Run {
     pub(crate) fn outcome_for(&self, reason: StopReason) -> Outcome {
-        let lost: Vec<&str> = self
-            .agents
-            .values()
-            .filter(|agent| agent.was_lost())
-            .map(|agent| agent.facts.name.as_str())
-            .collect();
+        let lost = self.names_of(AgentShare::was_lost);
         let mut reasons = self.invalid_because(&reason, &lost);
         let verdict = if reasons.is_empty() { Verdict::None } else { Verdict::Invalid };
         let incomplete = !lost.is_empty();
@@ -30,12 +27,20 @@ impl Run {
         Outcome { reason, verdict, incomplete, sentence: reasons.join("; ") }
     }
 
+    fn names_of(&self, is_so: impl Fn(&AgentShare) -> bool) -> Vec<&str> {
+        let agents = self.agents.values().filter(|agent| is_so(agent));
+        agents.map(|agent| agent.facts.name.as_str()).collect()
+    }
+
     /// Why the measurement can't be trusted.
     fn invalid_because(&self, reason: &StopReason, lost: &[&str]) -> Vec<String> {
         let stopped = match reason {
             StopReason::CouldNotRun(why) => Some(why.clone()),
             StopReason::StoreFailed(why) => Some(format!("results could not be kept: {why}")),
-            StopReason::AgentsLost => Some(format!("no agent was left ({})", lost.join(", "))),
+            StopReason::AgentsLost => {
+                let gone = self.names_of(AgentShare::is_gone);
+                Some(format!("no agent was left ({})", gone.join(", ")))
+            }
             StopReason::CountReached | StopReason::DurationOver | StopReason::Asked => None,
         };
         let account = if self.ended_in_warmup(reason) {
@@ -43,7 +48,7 @@ impl Run {
         } else if stopped.is_none() {
             let missed_because = self.missed_because(lost);
             let accounts = self.accounts_for(Some(reason));
-            accounts.invalid_because(self.plan.load.tolerate, missed_because.as_deref())
+            accounts.invalid_because(self.load.tolerate, missed_because.as_deref())
         } else {
             None
         };
@@ -52,7 +57,10 @@ impl Run {
 
     /// Why agents that were there and on time took arrivals up and could not begin them.
     fn missed_because(&self, lost: &[&str]) -> Option<String> {
-        let Model::Open(open) = &self.plan.load.model else { return None };
+        let Model::Open(open) = &self.load.model else { return None };
+        if self.was_resumed {
+            return Some(NO_LEASE.to_owned());
+        }
         if !lost.is_empty() || self.agents.values().any(|agent| agent.reported.health.is_late()) {
             return None;
         }
@@ -67,7 +75,7 @@ impl Run {
 
     fn ended_in_warmup(&self, reason: &StopReason) -> bool {
         let as_planned = matches!(reason, StopReason::CountReached | StopReason::DurationOver);
-        let warmup_ns = self.plan.load.warmup_ns();
+        let warmup_ns = self.load.warmup_ns();
         !as_planned && warmup_ns > 0 && self.end_run_ns().is_some_and(|end_ns| end_ns <= warmup_ns)
     }
 

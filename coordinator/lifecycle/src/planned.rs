@@ -1,7 +1,7 @@
 //! What a run plans of its measured part, and how that is counted.
 
-use volley_plan::link::UserShare;
-use volley_plan::{ClosedLoad, Load, Model, Users};
+use volley_plan::shape::{StripeSet, Stripes};
+use volley_plan::{Load, Model, Users};
 
 use crate::arrivals::Arrivals;
 use crate::user_time::user_ms;
@@ -30,7 +30,7 @@ impl Planned {
                 (Some(iterations), _) => Self::Iterations(iterations),
                 (None, Users::Staged(shape)) => {
                     let until_ns = shape.total_ns();
-                    Self::UserTime { planned_ms: user_ms(shape, all_users(closed), 0..until_ns), until_ns }
+                    Self::UserTime { planned_ms: user_ms(shape, &all_users(), 0..until_ns), until_ns }
                 }
                 // No parsed plan: it has neither a number nor an end.
                 (None, Users::Steady(_)) => Self::Iterations(0),
@@ -40,6 +40,6 @@ impl Planned {
 }
 
 /// All users of a load, in one hand.
-pub(crate) fn all_users(closed: &ClosedLoad) -> UserShare {
-    UserShare { users: closed.users.most(), first_user: 0, every: 1 }
+pub(crate) fn all_users() -> StripeSet {
+    Stripes::default().all()
 }

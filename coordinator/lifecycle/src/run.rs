@@ -4,32 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use volley_plan::link::{Incarnation, LEASE_NS, RunId};
-use volley_plan::{Amount, ClosedLoad, Ledger, Model, Plan};
+use volley_plan::link::{Incarnation, RunId};
+use volley_plan::{Adjust, Amount, ClosedLoad, Ledger, Load, Model, Plan};
 
 use crate::agent::{AgentShare, AgentState};
 use crate::event::{Action, Event, Level, Note};
 use crate::planned::Planned;
+use crate::settings::Settings;
 use crate::state::{AgentFacts, Outcome, State, StopReason};
-
-/// The times that the decider works with, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How long a lease lasts.
-    pub lease_ns: u64,
-    /// From "all ready" to run time 0, so that the order to start reaches everybody in time.
-    pub lead_ns: u64,
-    /// How long agents may take to get ready.
-    pub prepare_ns: u64,
-    /// How long reports that are owed are waited for, after the drain and after an agent's loss.
-    pub owed_ns: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { lease_ns: LEASE_NS, lead_ns: 200_000_000, prepare_ns: 30_000_000_000, owed_ns: 10_000_000_000 }
-    }
-}
 
 /// One run. See the crate's page for its states.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,12 +20,23 @@ pub struct Run {
     pub(crate) plan: Arc<Plan>,
     pub(crate) seed: u64,
     pub(crate) settings: Settings,
+    /// How long a lease lasts.
+    pub(crate) lease_ns: u64,
+    /// The plan's load as it was adjusted, which is what everything is counted by.
+    pub(crate) load: Load,
+    pub(crate) adjusted: Vec<Adjust>,
     pub(crate) state: State,
     pub(crate) candidates: Vec<AgentFacts>,
     pub(crate) agents: BTreeMap<Incarnation, AgentShare>,
     /// What is still to be granted, where iterations are granted.
     pub(crate) ledger: Option<Ledger>,
     pub(crate) planned: Planned,
+    /// The run time of the latest change of shares or of the load. Later ones come no earlier.
+    pub(crate) changed_ns: u64,
+    /// The coordinator was started again while the run went on.
+    pub(crate) was_resumed: bool,
+    /// When the latest event came, coordinator's clock.
+    pub(crate) seen_ns: u64,
 }
 
 impl Run {
@@ -59,40 +52,55 @@ impl Run {
         settings: Settings,
         agents: Vec<AgentFacts>,
     ) -> (Self, Vec<Action>) {
-        let until_ns = now_ns.saturating_add(nanoseconds(plan.agents.wait));
-        let ledger = match &plan.load.model {
-            Model::Closed(ClosedLoad { iterations: Some(Amount::InAll(n)), .. }) => Some(Ledger::new(*n)),
-            Model::Closed(_) | Model::Open(_) => None,
-        };
-        let planned = Planned::of(&plan.load, seed);
-        let mut run = Self {
-            id,
-            plan,
-            seed,
-            settings,
-            state: State::Gathering { until_ns },
-            candidates: agents,
-            agents: BTreeMap::new(),
-            ledger,
-            planned,
-        };
+        let mut run = Self::gathering(now_ns, id, plan, seed, settings);
+        run.candidates = agents;
         let mut actions = Vec::new();
         run.gather(now_ns, &mut actions);
         (run, actions)
     }
 
+    /// A run that nobody takes part in yet.
+    pub(crate) fn gathering(now_ns: u64, id: RunId, plan: Arc<Plan>, seed: u64, settings: Settings) -> Self {
+        let ledger = match &plan.load.model {
+            Model::Closed(ClosedLoad { iterations: Some(Amount::InAll(n)), .. }) => Some(Ledger::new(*n)),
+            Model::Closed(_) | Model::Open(_) => None,
+        };
+        Self {
+            id,
+            seed,
+            settings,
+            lease_ns: nanoseconds(plan.agents.lease),
+            load: plan.load.clone(),
+            adjusted: Vec::new(),
+            state: State::Gathering { until_ns: now_ns.saturating_add(nanoseconds(plan.agents.wait)) },
+            candidates: Vec::new(),
+            agents: BTreeMap::new(),
+            ledger,
+            planned: Planned::of(&plan.load, seed),
+            changed_ns: 0,
+            was_resumed: false,
+            seen_ns: now_ns,
+            plan,
+        }
+    }
+
     /// Takes one event in. `now_ns` is the coordinator's clock and never goes back.
     pub fn handle(&mut self, now_ns: u64, event: Event) -> Vec<Action> {
         let mut out = Vec::new();
+        self.seen_ns = now_ns;
         match event {
             Event::Joined(facts) => self.joined(now_ns, facts, &mut out),
-            Event::Pinged { agent, acknowledged } => self.pinged(now_ns, agent, acknowledged, &mut out),
+            Event::Pinged { agent, acknowledged, start_ns } => {
+                self.pinged(now_ns, agent, acknowledged, start_ns, &mut out);
+            }
+            Event::Leaving { agent } => self.leaving(now_ns, agent, &mut out),
             Event::Ready { agent } => self.ready(now_ns, agent, &mut out),
             Event::Refused { agent, reason } => self.refused(now_ns, agent, reason, &mut out),
             Event::GrantWanted { agent, taken, iterations } => {
                 self.grant_wanted(now_ns, agent, taken, iterations, &mut out);
             }
             Event::Window { agent, facts } => self.window(now_ns, agent, facts, &mut out),
+            Event::AdjustAsked { to } => self.adjust_asked(now_ns, to, &mut out),
             Event::StopAsked => self.stop_asked(now_ns, &mut out),
             Event::StoreFailed { reason } => self.store_failed(now_ns, reason, &mut out),
             Event::Time => self.time(now_ns, &mut out),
@@ -104,26 +112,27 @@ impl Run {
     /// When [`Event::Time`] is due; `None` once the run is over.
     #[must_use]
     pub fn deadline_ns(&self) -> Option<u64> {
-        let silence = |agents: &BTreeMap<Incarnation, AgentShare>| {
-            let live = agents.values().filter(|agent| agent.state.is_live());
-            live.map(|agent| agent.lost_ns(self.settings.lease_ns)).min().unwrap_or(u64::MAX)
-        };
         match self.state {
-            State::Gathering { until_ns } => Some(until_ns),
-            State::Preparing { until_ns } => Some(until_ns.min(silence(&self.agents))),
+            State::Gathering { until_ns } | State::Resuming { until_ns, .. } => Some(until_ns),
+            State::Preparing { until_ns } => Some(until_ns.min(self.patience_ns())),
             State::Running { start_ns } => {
-                let over =
-                    self.plan.load.total_ns().map_or(u64::MAX, |duration| start_ns.saturating_add(duration));
-                Some(over.min(silence(&self.agents)))
+                let over_ns = self.load.total_ns().map_or(u64::MAX, |ns| start_ns.saturating_add(ns));
+                Some(over_ns.min(self.patience_ns()))
             }
             State::Draining { until_ns, .. } => {
                 let any_live = self.agents.values().any(|agent| agent.state.is_live());
                 let owed_ns = self.agents.values().filter_map(|agent| self.owed_until_ns(agent)).max();
                 let settled_ns = owed_ns.filter(|_| !any_live).unwrap_or(u64::MAX);
-                Some(until_ns.min(silence(&self.agents)).min(settled_ns))
+                Some(until_ns.min(self.patience_ns()).min(settled_ns))
             }
             State::Finished { .. } => None,
         }
+    }
+
+    /// Until when every agent is waited for, if nothing more is heard of it.
+    fn patience_ns(&self) -> u64 {
+        let live = self.agents.values().filter(|agent| agent.state.is_live());
+        live.map(|agent| agent.patience_ns(self.lease_ns)).min().unwrap_or(u64::MAX)
     }
 
     /// The run's name.
@@ -132,10 +141,22 @@ impl Run {
         &self.id
     }
 
-    /// The plan.
+    /// The plan, whose load may have been adjusted: see [`Self::load`].
     #[must_use]
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// The plan's load as it was adjusted so far.
+    #[must_use]
+    pub fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// How the load was adjusted, in this order.
+    #[must_use]
+    pub fn adjusted(&self) -> &[Adjust] {
+        &self.adjusted
     }
 
     /// Where it stands.
@@ -144,12 +165,14 @@ impl Run {
         &self.state
     }
 
-    /// Run time 0 on the coordinator's clock; it may lie ahead.
+    /// Run time 0 on the coordinator's clock; it may lie ahead. By the wall clock while the run resumes.
     #[must_use]
     pub fn start_ns(&self) -> Option<u64> {
         match self.state {
             State::Gathering { .. } | State::Preparing { .. } => None,
-            State::Running { start_ns } | State::Draining { start_ns, .. } => Some(start_ns),
+            State::Resuming { start_ns, .. }
+            | State::Running { start_ns }
+            | State::Draining { start_ns, .. } => Some(start_ns),
             State::Finished { start_ns, .. } => start_ns,
         }
     }
@@ -158,8 +181,9 @@ impl Run {
     /// of a stop or of the loss of the last agent, or the last completion where a number of iterations was reached.
     #[must_use]
     pub fn end_run_ns(&self) -> Option<u64> {
-        match self.state {
-            State::Draining { stop_run_ns, .. } | State::Finished { stop_run_ns, .. } => Some(stop_run_ns),
+        match &self.state {
+            State::Draining { stop_run_ns, .. } | State::Finished { stop_run_ns, .. } => Some(*stop_run_ns),
+            State::Resuming { stopped, .. } => stopped.as_ref().map(|stopped| stopped.run_ns),
             State::Gathering { .. } | State::Preparing { .. } | State::Running { .. } => None,
         }
     }
@@ -177,12 +201,28 @@ impl Run {
     /// completions are divided by for a rate. `None` until the load has stopped.
     #[must_use]
     pub fn measured_ns(&self) -> Option<u64> {
-        self.active_run_ns().map(|active_ns| active_ns.saturating_sub(self.plan.load.warmup_ns()))
+        self.active_run_ns().map(|active_ns| active_ns.saturating_sub(self.load.warmup_ns()))
     }
 
-    /// The agents that take part.
+    /// The agents that take part, or did.
     pub fn agents(&self) -> impl Iterator<Item = &AgentShare> {
         self.agents.values()
+    }
+
+    /// An agent's part of the load at a run time, from 0 to 1: of the users in the closed model, of the arrivals in the
+    /// open one.
+    #[must_use]
+    pub fn part_at(&self, agent: &AgentShare, run_ns: u64) -> f64 {
+        let Some(share) = agent.share_at(run_ns) else { return 0.0 };
+        let (part, all) = match &self.load.model {
+            Model::Closed(closed) => (share.users(closed), closed.users.most()),
+            Model::Open(_) => {
+                // A run's stripes are fewer than 32 bits can count.
+                let held = u32::try_from(share.stripes.held().len()).unwrap_or(u32::MAX);
+                (held, share.stripes.stripes().count())
+            }
+        };
+        f64::from(part) / f64::from(all.max(1))
     }
 
     /// How it ended.
@@ -197,9 +237,9 @@ impl Run {
     /// Every second before this one is complete as far as the live agents are concerned.
     #[must_use]
     pub fn watermark_s(&self) -> u32 {
-        let live = self.agents.values().filter(|agent| agent.state == AgentState::Running);
-        let reported = |agent: &AgentShare| agent.reported.watermark_s;
-        live.map(reported).min().unwrap_or_else(|| self.agents.values().map(reported).max().unwrap_or(0))
+        let working = self.agents.values().filter(|agent| agent.state.works());
+        let reported = AgentShare::watermark_s;
+        working.map(reported).min().unwrap_or_else(|| self.agents.values().map(reported).max().unwrap_or(0))
     }
 
     /// The run time of the latest completion.
@@ -216,8 +256,14 @@ impl Run {
         match &self.state {
             State::Draining { reason, .. } => Some(reason),
             State::Finished { outcome, .. } => Some(&outcome.reason),
+            State::Resuming { stopped, .. } => stopped.as_ref().map(|stopped| &stopped.reason),
             State::Gathering { .. } | State::Preparing { .. } | State::Running { .. } => None,
         }
+    }
+
+    /// The agents in a state that `is_so`.
+    pub(crate) fn agents_that(&self, is_so: impl Fn(&AgentState) -> bool) -> Vec<Incarnation> {
+        self.agents.iter().filter(|(_, agent)| is_so(&agent.state)).map(|(&id, _)| id).collect()
     }
 
     pub(crate) fn note(&self, now_ns: u64, level: Level, text: String, out: &mut Vec<Action>) {

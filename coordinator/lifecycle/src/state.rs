@@ -1,5 +1,7 @@
 //! The states of a run, why it stops, and how it ended.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use volley_plan::Verdict;
 use volley_plan::link::Incarnation;
@@ -16,6 +18,18 @@ pub enum State {
     Preparing {
         /// When patience ends.
         until_ns: u64,
+    },
+    /// The coordinator was started again in mid-run, and waits for an agent that tells it when run time 0 was. Agents go on
+    /// meanwhile as far as their leases reach.
+    Resuming {
+        /// When patience ends.
+        until_ns: u64,
+        /// Run time 0, as nearly as the wall clock tells it.
+        start_ns: u64,
+        /// The load had stopped before.
+        stopped: Option<Stopped>,
+        /// What was asked for meanwhile, or went wrong: the load is to stop.
+        pending: Option<StopReason>,
     },
     /// Run time goes on from 0 at `start_ns`, which may still lie ahead.
     Running {
@@ -52,11 +66,21 @@ impl State {
         match self {
             Self::Gathering { .. } => "gathering",
             Self::Preparing { .. } => "preparing",
+            Self::Resuming { .. } => "resuming",
             Self::Running { .. } => "running",
             Self::Draining { .. } => "draining",
             Self::Finished { .. } => "finished",
         }
     }
+}
+
+/// A load that has stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// The run time at which it did.
+    pub run_ns: u64,
+    /// Why.
+    pub reason: StopReason,
 }
 
 /// Why a run stopped, weakest first: a weaker reason never replaces a stronger one.
@@ -68,7 +92,7 @@ pub enum StopReason {
     DurationOver,
     /// Somebody asked for it.
     Asked,
-    /// No agent was left.
+    /// No agent was left: all of them were lost, or left before their work was done.
     AgentsLost,
     /// The run never started; why.
     CouldNotRun(String),
@@ -100,4 +124,13 @@ pub struct AgentFacts {
     pub version: String,
     /// Worker threads.
     pub workers: u32,
+    /// What plans that want only some agents call it.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// How much of a load it should get beside others, where it was told.
+    #[serde(default)]
+    pub weight: Option<u32>,
+    /// Requests a second that it was measured to be capable of, where it was.
+    #[serde(default)]
+    pub capacity: Option<u32>,
 }

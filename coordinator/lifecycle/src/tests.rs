@@ -1,16 +1,22 @@
 //! Tests of the decider: a world of agents without threads or clocks, walked event by event.
 
+mod adjusting;
+mod beliefs;
+mod fleet;
 mod model;
 mod open;
 mod properties;
+mod restarts;
 mod shares;
 mod stories;
 mod table;
 mod verdicts;
+mod world;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use volley_plan::link::{Incarnation, Order, RunId, Share, WindowFacts};
+use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
 use volley_plan::{Accounts, Verdict};
 use volley_stats::Iterations;
 
@@ -21,10 +27,20 @@ pub(crate) const S: u64 = 1_000_000_000;
 
 pub(crate) const A: Incarnation = Incarnation(0xa);
 pub(crate) const B: Incarnation = Incarnation(0xb);
+pub(crate) const C: Incarnation = Incarnation(0xc);
 
 pub(crate) fn facts(incarnation: Incarnation) -> AgentFacts {
     let name = format!("agent-{:x}", incarnation.0);
-    AgentFacts { incarnation, name, version: "1.0.0".to_owned(), workers: 1 }
+    let version = "1.0.0".to_owned();
+    AgentFacts {
+        incarnation,
+        name,
+        version,
+        workers: 1,
+        labels: BTreeMap::new(),
+        weight: None,
+        capacity: None,
+    }
 }
 
 pub(crate) fn settings() -> Settings {
@@ -32,9 +48,13 @@ pub(crate) fn settings() -> Settings {
 }
 
 pub(crate) fn new_run(load: &str, agents: &[Incarnation]) -> (Run, Vec<Action>) {
+    new_run_with(settings(), load, agents)
+}
+
+pub(crate) fn new_run_with(settings: Settings, load: &str, agents: &[Incarnation]) -> (Run, Vec<Action>) {
     let plan = volley_plan::parse(&format!("target: http://127.0.0.1:1/\n{load}\n")).expect("a valid plan");
     let id = RunId::new("r1").expect("a valid name");
-    Run::new(0, id, Arc::new(plan), 7, settings(), agents.iter().map(|&agent| facts(agent)).collect())
+    Run::new(0, id, Arc::new(plan), 7, settings, agents.iter().map(|&agent| facts(agent)).collect())
 }
 
 /// A run in which every agent has started at time 0.
@@ -98,7 +118,18 @@ pub(crate) fn alive(run: &mut Run, agents: &[Incarnation], from_ns: u64, to_ns: 
 }
 
 pub(crate) fn ping(agent: Incarnation, acknowledged: u64) -> Event {
-    Event::Pinged { agent, acknowledged }
+    Event::Pinged { agent, acknowledged, start_ns: None }
+}
+
+/// What the event log was told.
+pub(crate) fn notes(actions: &[Action]) -> Vec<&str> {
+    actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::Note(note) => Some(note.text.as_str()),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Fires deadlines up to `until_ns`, as a driver would.
@@ -131,11 +162,13 @@ pub(crate) fn short(actions: &[Action]) -> Vec<String> {
 
 fn order_name(order: &Order) -> String {
     match order {
-        Order::Prepare { share: Share::Users(share), .. } => format!("prepare {}", share.users),
-        Order::Prepare { share: Share::Arrivals(share), .. } => {
-            format!("prepare {}/{}", share.stripes.held().len(), share.stripes.stripes().count())
+        Order::Prepare { share, .. } => format!("prepare {}", share.stripes.held().len()),
+        Order::Start { from_ns: 0, .. } => "start".to_owned(),
+        Order::Start { from_ns, .. } => format!("start from {}", from_ns / MS),
+        Order::Change { at_ns, share, to, .. } => {
+            let to = to.map(|to| format!(" to {to}")).unwrap_or_default();
+            format!("change {} {}{to}", at_ns / MS, share.stripes.held().len())
         }
-        Order::Start { .. } => "start".to_owned(),
         Order::Grant { from, to, last } => format!("grant {from}..{to}{}", if *last { " last" } else { "" }),
         Order::Stop { at_ns, drain_ns } => format!("stop {}+{}", at_ns / MS, drain_ns / MS),
         Order::Release => "release".to_owned(),

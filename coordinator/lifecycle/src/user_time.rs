@@ -3,21 +3,20 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use volley_plan::link::UserShare;
-use volley_plan::shape::{Stage, UserShape};
+use volley_plan::shape::{Stage, StripeSet, UserShape};
 
 use crate::run::nanoseconds;
 
-/// How long the users of `share` are there within `times_ns` of run time, summed up, in milliseconds. Only the measured
+/// How long the users of `stripes` are there within `times_ns` of run time, summed up, in milliseconds. Only the measured
 /// part counts.
-pub(crate) fn user_ms(shape: &UserShape, share: UserShare, times_ns: Range<u64>) -> u64 {
+pub(crate) fn user_ms(shape: &UserShape, stripes: &StripeSet, times_ns: Range<u64>) -> u64 {
     let mut start_ns = shape.warmup_ns();
     let mut sum_ns = 0;
     for stage in shape.stages() {
         let end_ns = start_ns + nanoseconds(stage.duration);
         if times_ns.start < end_ns && times_ns.end > start_ns {
             let within_ns = times_ns.start.saturating_sub(start_ns)..times_ns.end - start_ns;
-            sum_ns += user_ns_in(stage, share, &within_ns);
+            sum_ns += user_ns_in(stage, stripes, &within_ns);
         }
         start_ns = end_ns;
     }
@@ -25,7 +24,7 @@ pub(crate) fn user_ms(shape: &UserShape, share: UserShare, times_ns: Range<u64>)
 }
 
 /// The same within one stage, whose time begins at 0.
-fn user_ns_in(stage: Stage<u32>, share: UserShare, times_ns: &Range<u64>) -> u128 {
+fn user_ns_in(stage: Stage<u32>, stripes: &StripeSet, times_ns: &Range<u64>) -> u128 {
     // Taken alone, a stage without users is no shape.
     let Ok(shape) = UserShape::new(Duration::ZERO, &[stage]) else { return 0 };
     let within_ns = |span: Range<u64>| {
@@ -33,13 +32,15 @@ fn user_ns_in(stage: Stage<u32>, share: UserShare, times_ns: &Range<u64>) -> u12
         u128::from(end_ns.saturating_sub(span.start.max(times_ns.start)))
     };
     // While one user is there, so are all with lower numbers.
-    share.numbers().map_while(|user| shape.span(user, 0)).map(within_ns).sum()
+    stripes.numbers_below(shape.users_max()).map_while(|user| shape.span(user, 0)).map(within_ns).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planned::all_users as all;
     use proptest::prelude::*;
+    use volley_plan::shape::Stripes;
 
     const S: u64 = 1_000_000_000;
 
@@ -49,19 +50,11 @@ mod tests {
         UserShape::new(Duration::from_secs(warmup_s), &stages).expect("valid stages")
     }
 
-    fn all(shape: &UserShape) -> UserShare {
-        UserShare { users: shape.users_max(), first_user: 0, every: 1 }
-    }
-
     #[test]
     fn users_times_time_is_what_the_plan_says() {
         let check = |warmup_s, stages: &[(u32, u32, u64)], times_ns: Range<u64>, expected_ms| {
             let shape = shape(warmup_s, stages);
-            assert_eq!(
-                user_ms(&shape, all(&shape), times_ns.clone()),
-                expected_ms,
-                "{stages:?} in {times_ns:?}"
-            );
+            assert_eq!(user_ms(&shape, &all(), times_ns.clone()), expected_ms, "{stages:?} in {times_ns:?}");
         };
         check(0, &[(5, 5, 10)], 0..10 * S, 50_000);
         check(0, &[(5, 5, 10)], 3 * S..4 * S, 5_000);
@@ -83,11 +76,12 @@ mod tests {
         ) {
             prop_assume!(stages.iter().any(|stage| stage.0 + stage.1 > 0));
             let shape = shape(0, &stages);
-            let whole_ms = user_ms(&shape, all(&shape), 0..u64::MAX);
+            let whole_ms = user_ms(&shape, &all(), 0..u64::MAX);
             let (cut_ns, mut sum_ms) = (cut_s * S, 0);
             for hand in 0..hands {
-                let share = all(&shape).dealt(hand, hands);
-                sum_ms += user_ms(&shape, share, 0..cut_ns) + user_ms(&shape, share, cut_ns..u64::MAX);
+                let held = (hand..Stripes::default().count()).step_by(hands as usize).collect();
+                let part = StripeSet::new(Stripes::default(), held).expect("stripes");
+                sum_ms += user_ms(&shape, &part, 0..cut_ns) + user_ms(&shape, &part, cut_ns..u64::MAX);
             }
             // Each part is rounded down to a millisecond.
             prop_assert!((sum_ms..=sum_ms + 2 * u64::from(hands)).contains(&whole_ms), "{whole_ms} and {sum_ms}");

@@ -1,9 +1,11 @@
-//! Who may ask: the address that the request names must be a loopback one, since a page from elsewhere can make its own
-//! name lead here (DNS rebinding); and what changes something must come from our own pages or from no page at all.
+//! What a browser can be made to ask: the address that the request names must be a loopback one, since a page from elsewhere
+//! can make its own name lead here (DNS rebinding); and what changes something must come from our own pages or from no page
+//! at all. Where each request has to show a token ([`crate::access`]), the address may be any: a browser shows another
+//! site's name nothing that it keeps for ours.
 
 use std::time::Duration;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -22,8 +24,17 @@ const HEADERS: [(HeaderName, &str); 3] = [
 /// What changes something has a body, which must have come within this time, with what it causes done.
 const CHANGE_WITHIN: Duration = Duration::from_secs(30);
 
-pub(super) async fn guard(request: Request, next: Next) -> Response {
-    let mut response = match check(request.method(), request.uri(), request.headers()) {
+/// By which names this coordinator may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hosts {
+    /// Loopback ones.
+    Loopback,
+    /// Any, since the token tells who may ask. A proxy in front may have ended TLS.
+    Any,
+}
+
+pub(super) async fn guard(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    let mut response = match check(hosts, request.method(), request.uri(), request.headers()) {
         Ok(()) if changes(request.method()) => in_time(next.run(request)).await,
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -49,22 +60,35 @@ fn changes(method: &Method) -> bool {
 }
 
 /// Lets a request through, or says why not.
-fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+fn check(hosts: Hosts, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let refused = |detail: &str| Problem::new(403, "Refused", detail);
     // An absolute address in the request line goes before the header (RFC 9112 section 3.2.2).
     let named = uri.authority().map(axum::http::uri::Authority::as_str);
     let host = named.or_else(|| text(headers, header::HOST)).unwrap_or_default();
-    if !is_loopback(host) {
+    if hosts == Hosts::Loopback && !is_loopback(host) {
         return Err(refused("the Host header must name a loopback address, such as localhost or 127.0.0.1"));
     }
     if changes(method) && headers.contains_key(header::ORIGIN) {
         let origin = text(headers, header::ORIGIN).unwrap_or_default();
-        let is_ours = origin.strip_prefix("http://").is_some_and(|from| from.eq_ignore_ascii_case(host));
-        if !is_ours {
+        if !hosts.schemes().iter().any(|scheme| is_origin(origin, scheme, host)) {
             return Err(refused("the Origin header names another site than this one"));
         }
     }
     Ok(())
+}
+
+impl Hosts {
+    /// What may stand before the address of our own pages.
+    fn schemes(self) -> &'static [&'static str] {
+        match self {
+            Self::Loopback => &["http://"],
+            Self::Any => &["http://", "https://"],
+        }
+    }
+}
+
+fn is_origin(origin: &str, scheme: &str, host: &str) -> bool {
+    origin.strip_prefix(scheme).is_some_and(|from| !host.is_empty() && from.eq_ignore_ascii_case(host))
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -88,13 +112,18 @@ mod tests {
 
     /// `headers` are `Name: value`; the expectation is a part of the refusal.
     fn check_request(method: &Method, uri: &str, lines: &[&str], expected: Option<&str>) {
+        check_at(Hosts::Loopback, method, uri, lines, expected);
+    }
+
+    fn check_at(hosts: Hosts, method: &Method, uri: &str, lines: &[&str], expected: Option<&str>) {
         let mut headers = HeaderMap::new();
         for line in lines {
             let (name, value) = line.split_once(": ").unwrap();
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
             headers.append(name, HeaderValue::from_str(value).unwrap());
         }
-        let refused = check(method, &uri.parse().unwrap(), &headers).err().map(|problem| problem.detail);
+        let refused =
+            check(hosts, method, &uri.parse().unwrap(), &headers).err().map(|problem| problem.detail);
         match (&refused, expected) {
             (None, None) => {}
             (Some(said), Some(part)) if said.contains(part) => {}
@@ -137,5 +166,21 @@ mod tests {
             check_request(&Method::POST, "/", &[host, &format!("origin: {origin}")], Some("Origin"));
             check_request(&Method::DELETE, "/", &[host, &format!("origin: {origin}")], Some("Origin"));
         }
+    }
+
+    #[test]
+    fn with_a_token_any_host_may_be_named() {
+        let any =
+            |method: &Method, lines: &[&str], expected| check_at(Hosts::Any, method, "/", lines, expected);
+        any(&Method::GET, &["host: load.internal:7070"], None);
+        any(&Method::GET, &["host: 10.0.0.1", "origin: http://evil.test"], None);
+        let host = "host: load.internal";
+        any(&Method::POST, &[host], None);
+        any(&Method::POST, &[host, "origin: http://load.internal"], None);
+        any(&Method::POST, &[host, "origin: https://load.internal"], None);
+        for origin in ["https://evil.test", "https://load.internal:8443", "null", "", "https://"] {
+            any(&Method::POST, &[host, &format!("origin: {origin}")], Some("Origin"));
+        }
+        any(&Method::POST, &["origin: http://"], Some("Origin"));
     }
 }

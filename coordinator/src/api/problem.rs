@@ -6,10 +6,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use volley_plan::link::RunId;
+use volley_lifecycle::CannotAdjust;
+use volley_plan::link::{Incarnation, RunId};
 use volley_plan::{Fault, Faults};
 
-use crate::coordinator::{StartError, StopError};
+use crate::coordinator::{AdjustRefused, StartError, StopError};
 use crate::store::StoreError;
 
 /// An answer that says what is wrong, as `application/problem+json`.
@@ -40,6 +41,10 @@ impl Problem {
 
     pub(crate) fn no_run(id: &RunId) -> Self {
         Self::not_found(format!("there is no run {id}"))
+    }
+
+    pub(crate) fn no_agent(agent: Incarnation) -> Self {
+        Self::not_found(format!("there is no agent {agent}"))
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -78,7 +83,7 @@ impl From<StartError> for Problem {
         let detail = error.to_string();
         match error {
             StartError::NoAgents { .. } => Self::new(503, "No agent", detail),
-            StartError::AgentsBusy { .. } => Self::new(409, "Agents are busy", detail),
+            StartError::Denied(_) => Self::new(403, "The target is not allowed", detail),
             StartError::TooManyRuns => Self::new(429, "Too many runs", detail).retry_after(10),
             StartError::ShuttingDown => Self::new(503, "Shutting down", detail),
             StartError::Store(error) => Self::from(error),
@@ -91,6 +96,25 @@ impl From<StopError> for Problem {
         match error {
             StopError::NotFound(run) => Self::no_run(&run),
             StopError::Over(_) => Self::new(409, "The run is over", error.to_string()),
+        }
+    }
+}
+
+impl From<AdjustRefused> for Problem {
+    fn from(error: AdjustRefused) -> Self {
+        let detail = error.to_string();
+        match error {
+            AdjustRefused::NotFound(run) => Self::no_run(&run),
+            AdjustRefused::Over(_) | AdjustRefused::Not(CannotAdjust::Over) => {
+                Self::new(409, "The run is over", detail)
+            }
+            AdjustRefused::Denied(_) => Self::new(403, "The target is not allowed", detail),
+            AdjustRefused::Queued | AdjustRefused::Not(CannotAdjust::NotRunning(_)) => {
+                Self::new(409, "The run is not running", detail)
+            }
+            AdjustRefused::Not(CannotAdjust::TooOften | CannotAdjust::Load(_)) => {
+                Self::new(422, "The load cannot be adjusted", detail)
+            }
         }
     }
 }
@@ -112,5 +136,22 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
         let name = Path::<String>::from_request_parts(parts, state).await.ok();
         let run = name.and_then(|Path(name)| RunId::new(&name));
         run.map(Self).ok_or_else(|| Problem::not_found("there is no such run"))
+    }
+}
+
+/// The agent that an address names: 16 hex digits, as JSON has them.
+pub(crate) struct AgentPath(pub(crate) Incarnation);
+
+impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = Path::<String>::from_request_parts(parts, state).await.ok();
+        let is_hex = |name: &String| name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = name.map(|Path(name)| name).filter(is_hex);
+        let number = name.and_then(|name| u64::from_str_radix(&name, 16).ok());
+        number
+            .map(|number| Self(Incarnation(number)))
+            .ok_or_else(|| Problem::not_found("there is no such agent"))
     }
 }

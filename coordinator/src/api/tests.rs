@@ -10,6 +10,8 @@ use crate::store::suite;
 use crate::testing::{Server, json};
 use crate::{MemoryStore, Store as _};
 
+mod fleet;
+
 /// Holds an answer against problem details with this status and a part of the detail.
 async fn check_problem(response: Response, status: u16, part: &str) -> Value {
     assert_eq!(response.headers()["content-type"], "application/problem+json");
@@ -80,16 +82,6 @@ async fn without_an_agent_the_answer_says_how_to_add_one() {
     let command = format!("`volley agent --coordinator {}`", server.agents);
     check_problem(response, 503, &command).await;
     assert_eq!(json(server.get("/api/v1/runs").await).await["runs"], Value::Array(Vec::new()));
-    server.end().await;
-}
-
-#[tokio::test]
-async fn a_busy_fleet_is_a_conflict() {
-    let server = Server::with_agent().await;
-    let path = server.run("users: 1\nduration: 60s").await;
-    let response = server.post("/api/v1/runs", "target: http://127.0.0.1:1/\nusers: 1\nrequests: 1").await;
-    check_problem(response, 409, "busy").await;
-    server.post(&format!("{path}/stop"), "").await;
     server.end().await;
 }
 
@@ -206,9 +198,12 @@ async fn pages_show_what_is_there_and_forms_start_and_stop_runs() {
     assert!(page.starts_with("/runs/"), "{page}");
     let html = server.get(&page).await.text().await.unwrap();
     assert!(html.contains("1 user closed"), "{html}");
-    let busy = form("url=http%3A%2F%2F127.0.0.1%3A1%2F&users=1").await.unwrap();
-    assert_eq!(busy.status(), StatusCode::CONFLICT);
-    assert!(busy.text().await.unwrap().contains("busy with another run"));
+    let queued = form("url=http%3A%2F%2F127.0.0.1%3A1%2F&users=1").await.unwrap();
+    assert_eq!(queued.status(), StatusCode::SEE_OTHER);
+    let queued = queued.headers()[LOCATION].to_str().unwrap();
+    let html = server.get(queued).await.text().await.unwrap();
+    assert!(html.contains("Queued, next in line"), "{html}");
+    server.post(&format!("{queued}/stop"), "").await;
     for _ in 0..2 {
         let stopped = server.post(&format!("{page}/stop"), "").await;
         assert_eq!(

@@ -7,9 +7,12 @@ use volley_plan::Verdict;
 use volley_plan::link::{FromAgent, Incarnation, Order, Progress, Report, RunId, ToAgent};
 use volley_stats::SECOND_NS;
 
+mod fleet;
 mod open;
 
-use crate::testing::{FakeAgent, connection, coordinator, hello, new_run, outcome, window, working_agent};
+use crate::testing::{
+    FakeAgent, connection, coordinator, hello, idle_and_busy, new_run, outcome, window, working_agent,
+};
 use crate::{Coordinator, RunDocument, StartError};
 
 #[tokio::test(start_paused = true)]
@@ -25,7 +28,9 @@ async fn orders_and_reports_of_a_run_in_their_order() {
     for agent in [&mut a, &mut b] {
         let Order::Grant { from, to, last } = agent.order().await else { panic!("a grant comes first") };
         assert!(to > from && !last);
-        let Order::Start { at_ns, lease_until_ns } = agent.order().await else { panic!("then the start") };
+        let Order::Start { at_ns, from_ns: 0, lease_until_ns } = agent.order().await else {
+            panic!("then the start")
+        };
         let lead = Duration::from_millis(200);
         assert_eq!((at_ns, lease_until_ns), (agent.clock_at(begun + lead), 3 * SECOND_NS));
     }
@@ -94,6 +99,17 @@ async fn case_22_nothing_succeeded() {
     assert_eq!(serde_json::from_str::<RunDocument>(&json).unwrap(), document);
 }
 
+/// The next grant: from, to and whether it is the last. What the agent has to take over meanwhile it takes over.
+async fn grant(agent: &mut FakeAgent) -> Option<(u64, u64, bool)> {
+    loop {
+        match agent.order().await {
+            Order::Grant { from, to, last } => return Some((from, to, last)),
+            Order::Change { .. } => {}
+            _ => return None,
+        }
+    }
+}
+
 /// Starts a counted run of 100 on two agents, of which b is lost at 3 s without a report. Gives back both.
 async fn lose_b(coordinator: &Coordinator) -> (RunId, FakeAgent, FakeAgent) {
     let mut a = FakeAgent::join(coordinator, 1, "a").await;
@@ -101,7 +117,7 @@ async fn lose_b(coordinator: &Coordinator) -> (RunId, FakeAgent, FakeAgent) {
     let run = coordinator.start_run(new_run("users: 2\nrequests: 100")).await.unwrap();
     a.prepare(&run).await;
     b.prepare(&run).await;
-    let Order::Grant { mut to, .. } = a.order().await else { panic!() };
+    let Some((_, mut to, _)) = grant(&mut a).await else { panic!() };
     assert!(matches!(a.order().await, Order::Start { .. }));
     let mut sent = 12;
     let mut sequence = 0;
@@ -111,7 +127,7 @@ async fn lose_b(coordinator: &Coordinator) -> (RunId, FakeAgent, FakeAgent) {
         a.ping().await;
         a.deliver(&run, sequence, window(0, sent, 0), false).await;
         a.report(&run, Report::GrantWanted { taken: to, iterations: 30 }).await;
-        let Order::Grant { from, to: more, last } = a.order().await else { panic!() };
+        let Some((from, more, last)) = grant(&mut a).await else { panic!() };
         (to, sent) = (more, more - from);
         if last {
             break;
@@ -147,8 +163,30 @@ async fn what_a_lost_agent_delivers_before_the_end_counts_and_after_it_is_late()
         assert_eq!((document.progress.whole.ok, document.progress.delivered_late.ok), (ok, late));
         let kept = coordinator.shared.store.document(&run).await.unwrap().unwrap();
         assert_eq!(kept.progress.delivered_late, document.progress.delivered_late);
-        let all_free = coordinator.shared.strength().busy == 0;
+        let all_free = idle_and_busy(&coordinator).1 == 0;
         assert!(all_free, "whoever has delivered is free");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_process_left_behind_is_delivered_by_the_next_one_on_its_host() {
+    for (patience_s, ok, late) in [(5, 100, 0), (60, 88, 12)] {
+        let coordinator = coordinator();
+        let (run, _a, b) = lose_b(&coordinator).await;
+        drop(b);
+        sleep(Duration::from_secs(patience_s)).await;
+        let mut next = FakeAgent::join(&coordinator, 3, "b").await;
+        let of = Incarnation(2);
+        for _ in 0..2 {
+            next.deliver_of(&run, of, 1, window(0, 12, 0), true).await;
+        }
+        next.acknowledgement_of(of, 1).await;
+        let document = outcome(&coordinator, &run).await;
+        assert_eq!((document.progress.whole.ok, document.progress.delivered_late.ok), (ok, late));
+        assert_eq!(next.acknowledged, 0, "nothing of its own was acknowledged");
+        let unknown = RunId::new("long-forgotten").unwrap();
+        next.deliver_of(&unknown, of, 1, window(0, 12, 0), true).await;
+        next.acknowledgement_of(of, u64::MAX).await;
     }
 }
 
@@ -206,7 +244,7 @@ async fn a_run_waits_for_agents_where_its_plan_says_so() {
     sleep(Duration::from_secs(5)).await;
     let waiting = coordinator.document(&run).await.unwrap();
     assert_eq!(waiting.progress.sentence, "Waiting for 2 agents.");
-    assert_eq!(coordinator.shared.strength().idle, 1, "nobody is held back until there are enough");
+    assert_eq!(idle_and_busy(&coordinator), (1, 0), "nobody is held back until there are enough");
     working_agent(&coordinator, 2, "b");
     assert_eq!(outcome(&coordinator, &run).await.progress.whole.ok, 10);
     let new = new_run("users: 3\nrequests: 10\nagents: { min: 3, wait: 60s }");
@@ -223,11 +261,15 @@ async fn without_agents_a_run_is_refused_with_what_to_do() {
     let refused = coordinator.start_run(new_run("users: 1\nrequests: 1")).await.unwrap_err();
     assert!(refused.to_string().contains("`volley agent --coordinator HOST:PORT`"), "{refused}");
     let _agent = FakeAgent::join(&coordinator, 1, "a").await;
-    coordinator.start_run(new_run("users: 1\nrequests: 1")).await.unwrap();
-    let busy = coordinator.start_run(new_run("users: 1\nrequests: 1")).await.unwrap_err();
-    assert!(matches!(busy, StartError::AgentsBusy { wanted: 1, busy: 1 }), "{busy}");
     let few = coordinator.start_run(new_run("users: 2\nrequests: 1\nagents: { min: 2 }")).await.unwrap_err();
     assert!(matches!(few, StartError::NoAgents { wanted: 2, there: 1, .. }), "{few}");
+    let other = "users: 1\nrequests: 1\nagents: { labels: { zone: eu }, share_by: capacity }";
+    let other = coordinator.start_run(new_run(other)).await.unwrap_err();
+    assert!(
+        other.to_string().starts_with("no agent with zone=eu and a measured capacity is connected"),
+        "{other}"
+    );
+    let coordinator = crate::testing::coordinator();
     let mut patient = new_run("users: 1\nrequests: 1");
     patient.wait_for_agents = Duration::from_secs(5);
     let waiting = tokio::spawn({
@@ -250,14 +292,14 @@ async fn case_50_an_agent_of_another_version_is_refused_and_others_are_not() {
     let Some(ToAgent::Refused { reason }) = from.recv().await else { panic!("it must be told") };
     assert!(reason.contains("agent b speaks protocol 9 (volley 7.7.7)"), "{reason}");
     assert_eq!(from.recv().await, None);
-    assert_eq!(coordinator.shared.strength().idle, 1);
+    assert_eq!(idle_and_busy(&coordinator), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_must_begin_with_a_join_and_not_fall_silent() {
     let coordinator = coordinator();
     let (to, mut from) = connection(&coordinator);
-    to.send(FromAgent::Ping { sent_ns: 1, round_trip: None, progress: None }).await.unwrap();
+    to.send(FromAgent::Ping { sent_ns: 1, round_trip: None, progress: None, leaving: false }).await.unwrap();
     assert!(matches!(from.recv().await, Some(ToAgent::Refused { reason }) if reason.contains("join")));
     let (_to, mut from) = connection(&coordinator);
     assert_eq!(from.recv().await, None, "who says nothing is let go");
@@ -300,11 +342,12 @@ async fn results_that_cannot_be_are_turned_away_by_name() {
 async fn an_agent_at_work_for_an_unknown_run_is_let_go() {
     let coordinator = coordinator();
     let mut agent = FakeAgent::join(&coordinator, 1, "a").await;
-    agent.progress = Some(Progress { run: RunId::new("elsewhere").unwrap(), acknowledged: 7 });
+    let run = RunId::new("elsewhere").unwrap();
+    agent.progress = Some(Progress { run, acknowledged: 7, start_ns: None });
     agent.ping().await;
     assert_eq!(agent.order().await, Order::Release);
     agent.ping().await;
-    assert_eq!((agent.progress, coordinator.shared.strength().idle), (None, 1));
+    assert_eq!((agent.progress, idle_and_busy(&coordinator)), (None, (1, 0)));
 }
 
 #[tokio::test(start_paused = true)]

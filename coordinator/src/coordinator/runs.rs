@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
 use volley_plan::link::RunId;
 
-use super::{Runs, Shared, lock};
+use super::{Handle, Runs, Shared, lock};
 use crate::document::{Progress, RunDocument, RunSummary};
 use crate::driver::Input;
 use crate::feed::{Feed, SharedFeed};
@@ -24,14 +23,14 @@ impl Shared {
         lock(&self.runs).by_id.get(run).map(|handle| handle.live.clone())
     }
 
-    fn inbox(&self, run: &RunId) -> Option<mpsc::Sender<Input>> {
-        lock(&self.runs).by_id.get(run).map(|handle| handle.inbox.clone())
+    pub(super) fn handle(&self, run: &RunId) -> Option<Handle> {
+        lock(&self.runs).by_id.get(run).cloned()
     }
 
     /// Hands something to a run's driver; gives it back if there is none.
     pub(crate) async fn hand_over(&self, run: &RunId, input: Input) -> Result<(), Input> {
-        match self.inbox(run) {
-            Some(inbox) => inbox.send(input).await.map_err(|error| error.0),
+        match self.handle(run) {
+            Some(Handle { inbox, .. }) => inbox.send(input).await.map_err(|error| error.0),
             None => Err(input),
         }
     }
@@ -52,6 +51,11 @@ impl Shared {
 
     /// A run is over. Older ones that are over make room, but for those that only this process knows the end of.
     pub(crate) fn finished(&self, run: &RunId) {
+        self.make_room_for(run);
+        self.leave_queue(run);
+    }
+
+    fn make_room_for(&self, run: &RunId) {
         let mut runs = lock(&self.runs);
         runs.waiting.remove(run);
         runs.finished.push_back(run.clone());
@@ -71,10 +75,6 @@ impl Shared {
             by_id.remove(&run);
         }
         finished.retain(|run| by_id.contains_key(run));
-    }
-
-    pub(crate) fn no_longer_waiting(&self, run: &RunId) {
-        lock(&self.runs).waiting.remove(run);
     }
 
     pub(crate) fn progress_of(&self, live: &Live) -> Progress {

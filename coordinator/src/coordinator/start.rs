@@ -1,4 +1,4 @@
-//! Starting a run: are there agents, a name for it, a place in the store, and its driver.
+//! Starting a run: are there agents, a name for it, and a place in the store and in the queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,19 +7,20 @@ use jiff::Timestamp;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use volley_lifecycle::Run;
-use volley_plan::Plan;
 use volley_plan::link::RunId;
+use volley_plan::{AgentsWanted, Denied, Plan, ShareBy};
 
-use super::{Handle, Shared, lock, wanted};
-use crate::document::Progress;
-use crate::driver::Driver;
+use super::{Handle, Shared, lock};
+use crate::document::{Progress, QueuePlace};
 use crate::live::{Head, Live};
 use crate::store::StoreError;
 
 /// Most runs that go on or wait at the same time.
 const MAX_UNFINISHED: usize = 100;
 /// Things that may wait for a run's driver; beyond that, connections wait.
-const INBOX: usize = 256;
+pub(super) const INBOX: usize = 256;
+/// Where a run stands before it is known where.
+const FIRST: QueuePlace = QueuePlace { place: 1, because: String::new() };
 
 /// A run that is to be.
 #[derive(Clone, Debug)]
@@ -28,32 +29,29 @@ pub struct NewRun {
     pub plan: Plan,
     /// A note for people.
     pub note: Option<String>,
-    /// How long to look for the plan's least number of agents before giving up, apart from the time that the plan
-    /// itself allows. A run within one process waits here for its own agent.
+    /// How long to look for the plan's least number of agents before the run takes its place, apart from the time that the
+    /// plan itself allows. A run within one process waits here for its own agent.
     pub wait_for_agents: Duration,
 }
 
 /// Why a run cannot be started.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// There are fewer agents than the plan wants.
-    #[error("{}", too_few(*.wanted, *.there, .command))]
+    /// There are fewer agents than the plan wants, idle and busy ones together.
+    #[error("{}", too_few(*.wanted, *.there, .kind, .command))]
     NoAgents {
         /// The plan's least number.
         wanted: usize,
         /// Those that are there.
         there: usize,
+        /// What the plan wants them to have, in words; empty where any will do.
+        kind: String,
         /// The command that adds one.
         command: String,
     },
-    /// There are enough, but other runs have them.
-    #[error("{}", too_busy(*.wanted, *.busy))]
-    AgentsBusy {
-        /// The plan's least number.
-        wanted: usize,
-        /// Those that are busy.
-        busy: usize,
-    },
+    /// The target is none that this coordinator may load.
+    #[error(transparent)]
+    Denied(#[from] Denied),
     /// Too many runs go on or wait already.
     #[error("{MAX_UNFINISHED} runs go on or wait for agents already")]
     TooManyRuns,
@@ -65,25 +63,28 @@ pub enum StartError {
     Store(#[from] StoreError),
 }
 
-fn too_few(wanted: usize, there: usize, command: &str) -> String {
+fn too_few(wanted: usize, there: usize, kind: &str, command: &str) -> String {
     let found = match there {
-        0 => "no agent is connected".to_owned(),
-        1 => format!("the plan wants {wanted} agents and only 1 is connected"),
-        _ => format!("the plan wants {wanted} agents and only {there} are connected"),
+        0 => format!("no agent{kind} is connected"),
+        1 => format!("the plan wants {wanted} agents{kind} and only 1 is connected"),
+        _ => format!("the plan wants {wanted} agents{kind} and only {there} are connected"),
     };
     format!("{found}; add one with `{command}`, or let the plan wait with `agents: {{ wait: 60s }}`")
 }
 
-fn too_busy(wanted: usize, busy: usize) -> String {
-    let wants = volley_plan::words::counted(wanted as u64, "agent");
-    let taken = if busy == 1 { "1 is" } else { &format!("{busy} are") };
-    format!("the plan wants {wants} and {taken} busy with another run; wait until it is over, or stop it")
+/// What a plan wants agents to have: ` with zone=eu and a measured capacity`.
+fn kind(wanted: &AgentsWanted) -> String {
+    let labels = wanted.labels.iter().map(|(key, value)| format!("{key}={value}"));
+    let measured = (wanted.share_by == ShareBy::Capacity).then(|| "a measured capacity".to_owned());
+    let kinds: Vec<_> = labels.chain(measured).collect();
+    if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(" and ")) }
 }
 
 pub(super) async fn start_run(shared: Arc<Shared>, new: NewRun) -> Result<RunId, StartError> {
     if shared.is_stopping() {
         return Err(StartError::ShuttingDown);
     }
+    shared.settings.allow.permits_plan(&new.plan)?;
     if shared.unfinished().len() >= MAX_UNFINISHED {
         return Err(StartError::TooManyRuns);
     }
@@ -96,54 +97,46 @@ pub(super) async fn start_run(shared: Arc<Shared>, new: NewRun) -> Result<RunId,
 }
 
 impl Shared {
-    /// Waits until there are agents enough, or `wait_for_agents` is over. A plan that waits itself is let through.
+    /// Waits until there are agents enough, or `wait_for_agents` is over. Those that are busy will be free some time. A plan
+    /// that waits itself is let through.
     async fn look_for_agents(&self, new: &NewRun) -> Result<(), StartError> {
         let mut changes = self.fleet_changes();
-        let wanted = wanted(&new.plan);
+        let agents = &new.plan.agents;
+        let wanted = agents.min.max(1) as usize;
         let enough = async {
             // Each change is looked at once; the sender lives as long as `self`.
-            while self.strength().idle < wanted && changes.changed().await.is_ok() {}
+            while self.strength(agents).idle < wanted && changes.changed().await.is_ok() {}
         };
         let found = tokio::time::timeout(new.wait_for_agents, enough).await.is_ok();
-        if found || !new.plan.agents.wait.is_zero() {
+        let there = self.strength(agents).in_all();
+        if found || there >= wanted || !agents.wait.is_zero() {
             return Ok(());
         }
-        let strength = self.strength();
-        let there = strength.idle + strength.busy;
-        if there >= wanted {
-            return Err(StartError::AgentsBusy { wanted, busy: strength.busy });
-        }
-        Err(StartError::NoAgents { wanted, there, command: self.add_agent_command() })
+        Err(StartError::NoAgents { wanted, there, kind: kind(agents), command: self.add_agent_command() })
     }
 
     async fn begin(self: Arc<Self>, new: NewRun) -> Result<RunId, StartError> {
         let head = self.head(new);
         let id = head.id.clone();
-        let gathering = Progress {
-            state: "gathering".to_owned(),
-            sentence: "Waiting for agents.".to_owned(),
-            ..Progress::default()
-        };
-        let dropped = self.store.create(&head.document(gathering)).await?;
+        tracing::info!(run = %id, plan = %head.plan.name, "run created");
+        let dropped = self.store.create(&head.document(Progress::default().queued(FIRST))).await?;
         self.forget(&dropped);
-        let series = self.store.series(&id).await?;
-        let min = head.plan.agents.min;
-        let agents = self.fleet(|fleet, now_ns| fleet.claim(&id, min, now_ns));
-        tracing::info!(run = %id, plan = %head.plan.name, agents = agents.len(), "run created");
-        let seed = rand::random();
-        let (now_ns, lifecycle) = (self.clock.now_ns(), self.settings.lifecycle);
-        let (run, actions) = Run::new(now_ns, id.clone(), head.plan.clone(), seed, lifecycle, agents);
-        let live = Arc::new(Live::new(head, run, series));
-        let (inbox, outlet) = mpsc::channel(INBOX);
-        {
-            let mut runs = lock(&self.runs);
-            runs.by_id.insert(id.clone(), Handle { live: live.clone(), inbox });
-            runs.waiting.insert(id.clone());
-        }
-        tokio::spawn(Driver::new(self.clone(), live).drive(actions, outlet));
-        // Agents that came in the meantime would otherwise be offered only when the next one does.
-        self.offer();
+        self.line_up(head).await?;
         Ok(id)
+    }
+
+    /// Puts a run that is kept into the queue, as the last.
+    pub(super) async fn line_up(self: &Arc<Self>, head: Head) -> Result<(), StoreError> {
+        let series = self.store.series(&head.id).await?;
+        let (now_ns, settings) = (self.clock.now_ns(), self.settings.lifecycle);
+        // Decides nothing: it is what the run is asked about until its turn comes.
+        let (run, _) = Run::new(now_ns, head.id.clone(), head.plan.clone(), 0, settings, Vec::new());
+        let id = head.id.clone();
+        let live = Arc::new(Live::queued(head, run, series, FIRST));
+        let (inbox, outlet) = mpsc::channel(INBOX);
+        lock(&self.runs).by_id.insert(id, Handle { live: live.clone(), inbox });
+        self.begin_in_turn(live, outlet);
+        Ok(())
     }
 
     fn head(&self, new: NewRun) -> Head {
@@ -154,7 +147,7 @@ impl Shared {
             id = run_id(created_at);
         }
         let plan = Arc::new(new.plan);
-        Head { id, plan, note: new.note, created_at, created_ns: self.clock.now_ns() }
+        Head::new(id, plan, new.note, created_at, self.clock.now_ns())
     }
 }
 

@@ -1,28 +1,50 @@
 //! The agents of a run: what each had to do, what it reported, and whether it was fit to measure. Pure.
 
-use volley_lifecycle::{AgentShare, AgentState, Run};
-use volley_plan::Model;
+use volley_lifecycle::{AgentShare, AgentState, Gap, Leg, Run};
 use volley_plan::health::HealthSum;
-use volley_plan::link::{ArrivalShare, Share};
+use volley_plan::link::Share;
+use volley_plan::shape::StripeSet;
 use volley_plan::words::counted;
+use volley_plan::{Load, Model};
 
-use super::AgentDocument;
-use super::build::Facts;
+use super::build::{Facts, run_ns};
 use super::totals::ns_to_s;
+use super::{AgentDocument, SecondGap};
 use crate::fleet::AgentView;
+use crate::words::from_when;
 
 /// Most sentences about the agents' health; how many there are beside is said in one more.
 const MAX_NOTES: usize = 20;
+/// Most seconds of which it is told what an agent left open: those of an hour.
+const MAX_GAPS: usize = 3_600;
 
-/// An agent's part of the load: `25 users`, `1 of 3 of the arrivals`.
-fn share_in_words(share: &Share) -> String {
-    match share {
-        Share::Users(users) => counted(users.users.into(), "user"),
-        Share::Arrivals(arrivals) => arrivals_in_words(arrivals),
+/// What of the load is, or was, an agent's: `25 users`, `1 of 3 of the arrivals up to 13.2 s`.
+fn share_in_words(agent: &AgentShare, load: &Load) -> String {
+    let held = |leg: &&Leg| !leg.share.stripes.is_empty();
+    let share = agent.legs().iter().rfind(held).map_or(agent.share(), |leg| &leg.share);
+    let from_ns = agent.legs().first().map_or(0, |leg| leg.from_ns);
+    let to_ns = agent.legs().last().filter(|leg| !held(leg)).map(|leg| leg.from_ns);
+    format!("{}{}", part_in_words(share, load), span_in_words(from_ns, to_ns))
+}
+
+fn span_in_words(from_ns: u64, to_ns: Option<u64>) -> String {
+    let [from, to] = [Some(from_ns), to_ns].map(|ns| from_when(ns_to_s(ns.unwrap_or(0))));
+    match (from_ns, to_ns) {
+        (0, None) => String::new(),
+        (0, Some(_)) => format!(" up to {to}"),
+        (_, None) => format!(" from {from} on"),
+        (_, Some(_)) => format!(" from {from} to {to}"),
     }
 }
 
-fn arrivals_in_words(ArrivalShare { stripes, .. }: &ArrivalShare) -> String {
+fn part_in_words(share: &Share, load: &Load) -> String {
+    match &load.model {
+        Model::Closed(closed) => counted(share.users(closed).into(), "user"),
+        Model::Open(_) => arrivals_in_words(&share.stripes),
+    }
+}
+
+fn arrivals_in_words(stripes: &StripeSet) -> String {
     let (held, all) = (stripes.held().len(), stripes.stripes().count() as usize);
     match all.checked_div(held) {
         None => "none of the arrivals".to_owned(),
@@ -35,6 +57,28 @@ fn arrivals_in_words(ArrivalShare { stripes, .. }: &ArrivalShare) -> String {
     }
 }
 
+/// What an agent has at this run time, or had at the end; what it prepares for before it has begun.
+fn share_now<'a>(run: &Run, agent: &'a AgentShare, now_ns: u64) -> &'a Share {
+    agent.share_at(run_ns(run, now_ns)).unwrap_or_else(|| agent.share())
+}
+
+/// The part of the run's load that a share is, 0 to 1.
+fn part(share: &Share, load: &Load) -> f64 {
+    let stripes = &share.stripes;
+    let (held, all) = match &load.model {
+        Model::Closed(closed) => (share.users(closed), closed.users.most()),
+        Model::Open(_) => {
+            (u32::try_from(stripes.held().len()).unwrap_or(u32::MAX), stripes.stripes().count())
+        }
+    };
+    if all == 0 { 0.0 } else { f64::from(held) / f64::from(all) }
+}
+
+/// The part of the run's load that is an agent's at this time, 0 to 1.
+pub(crate) fn part_now(run: &Run, agent: &AgentShare, now_ns: u64) -> f64 {
+    part(share_now(run, agent, now_ns), run.load())
+}
+
 pub(super) fn agent_document(facts: &Facts<'_>, agent: &AgentShare) -> AgentDocument {
     let incarnation = agent.facts.incarnation;
     let start_ns = facts.run.start_ns();
@@ -42,18 +86,26 @@ pub(super) fn agent_document(facts: &Facts<'_>, agent: &AgentShare) -> AgentDocu
         AgentState::Lost { at_ns, .. } => start_ns.map(|start_ns| ns_to_s(at_ns.saturating_sub(start_ns))),
         _ => None,
     };
+    let load = facts.run.load();
     let over = facts.run.outcome().is_some();
     let view = facts.agents.get(&incarnation).filter(|_| !over);
     let drift_ms = view.and_then(|view| drift_ms(view, *facts.offsets.get(&incarnation)?));
     let heard_ago_ns = facts.now_ns.saturating_sub(agent.heard_ns);
+    let share = share_now(facts.run, agent, facts.now_ns);
+    let users = match &load.model {
+        Model::Closed(closed) => share.users(closed),
+        Model::Open(_) => 0,
+    };
     AgentDocument {
         incarnation,
         name: agent.facts.name.clone(),
         version: agent.facts.version.clone(),
         workers: agent.facts.workers,
         state: agent.state.name().to_owned(),
-        share: share_in_words(&agent.share),
-        users: agent.share.users(),
+        share: share_in_words(agent, load),
+        part: part(share, load),
+        outlier: facts.outliers.get(&incarnation).cloned(),
+        users,
         granted: agent.granted,
         started: agent.reported.started,
         completed: agent.reported.ok.saturating_add(agent.reported.failed),
@@ -62,8 +114,15 @@ pub(super) fn agent_document(facts: &Facts<'_>, agent: &AgentShare) -> AgentDocu
         drift_ms,
         round_trip_ms: view.and_then(AgentView::round_trip_ms),
         last_seen_s: (!over).then(|| ns_to_s(heard_ago_ns)),
+        gaps: gaps(facts.run, agent),
         health: agent.reported.health.shown(),
     }
+}
+
+/// What an agent left open, of the seconds that are told at all.
+fn gaps(run: &Run, agent: &AgentShare) -> Vec<SecondGap> {
+    let gaps = run.gap_by_second(agent).into_iter().take(MAX_GAPS);
+    gaps.map(|(second, Gap { missed, unknown })| SecondGap { second, missed, unknown }).collect()
 }
 
 /// How far an agent's clock has drifted since its offset was `first_ns`, in milliseconds.
@@ -112,25 +171,27 @@ fn sentence(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use volley_plan::link::UserShare;
     use volley_plan::shape::Stripes;
 
     use super::*;
 
     #[test]
     fn shares_are_told_in_words() {
-        let users = |users| Share::Users(UserShare { users, first_user: 0, every: 1 });
-        let arrivals = |hand, hands| {
-            let stripes = Stripes::default().all().dealt(hand, hands);
-            Share::Arrivals(ArrivalShare { stripes, max_in_flight: 1, connections: None })
+        let check = |held, load: &str, expected| {
+            let plan = volley_plan::parse(&format!("target: http://h/\nduration: 9s\n{load}")).unwrap();
+            let stripes = StripeSet::new(Stripes::default(), held).unwrap();
+            assert_eq!(part_in_words(&Share { stripes, bounds: None }, &plan.load), expected);
         };
-        let check = |share, expected| assert_eq!(share_in_words(&share), expected);
-        check(users(1), "1 user");
-        check(users(2500), "2,500 users");
-        check(arrivals(0, 1), "all of the arrivals");
-        check(arrivals(2, 3), "1 of 3 of the arrivals");
-        check(arrivals(0, 11), "9.1 % of the arrivals");
-        check(arrivals(2999, 3000), "none of the arrivals");
+        check(vec![0], "users: 5", "1 user");
+        check((0..2500).collect(), "users: 2500", "2,500 users");
+        check((0..2520).collect(), "rate: 1/s", "all of the arrivals");
+        check((0..2520).step_by(3).collect(), "rate: 1/s", "1 of 3 of the arrivals");
+        check((0..2520).step_by(11).collect(), "rate: 1/s", "9.1 % of the arrivals");
+        check(Vec::new(), "rate: 1/s", "none of the arrivals");
+        let said =
+            [(0, None), (0, Some(13_240_000_000)), (20_000_000_000, None), (500_000_000, Some(900_000_000))];
+        let said = said.map(|(from_ns, to_ns)| span_in_words(from_ns, to_ns));
+        assert_eq!(said, ["", " up to 13.3 s", " from 20 s on", " from 0.5 s to 0.9 s"]);
     }
 
     #[test]

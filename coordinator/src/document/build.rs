@@ -11,7 +11,7 @@ use volley_web::stream::Recent;
 use super::agents::{agent_document, health_notes};
 use super::sentence::sentence;
 use super::totals::{errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole};
-use super::{Late, Progress};
+use super::{Adjusted, Late, Progress};
 use crate::fleet::AgentView;
 
 /// The span of the short-term figures, in seconds.
@@ -31,6 +31,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) agents: &'a BTreeMap<Incarnation, AgentView>,
     /// How far the agents' clocks were off when the run began.
     pub(crate) offsets: &'a BTreeMap<Incarnation, i128>,
+    /// Those agents that differ from their peers, and how.
+    pub(crate) outliers: &'a BTreeMap<Incarnation, String>,
     /// The coordinator's clock.
     pub(crate) now_ns: u64,
 }
@@ -47,7 +49,7 @@ struct Times {
 
 impl Times {
     fn of(run: &Run, now_ns: u64) -> Self {
-        let (run_ns, warmup_ns) = (run_ns(run, now_ns), run.plan().load.warmup_ns());
+        let (run_ns, warmup_ns) = (run_ns(run, now_ns), run.load().warmup_ns());
         let elapsed_ns = run_ns.saturating_sub(warmup_ns);
         // So that a rate isn't read too low because its latest part is still on the way.
         let reported_ns = match (u64::from(run.watermark_s()) * SECOND_NS).saturating_sub(warmup_ns) {
@@ -76,6 +78,7 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
     let healths = run.agents().map(|agent| (agent.facts.name.as_str(), &agent.reported.health));
     let mut progress = Progress {
         state: run.state().name().to_owned(),
+        queue: None,
         over,
         verdict: outcome.map(|outcome| outcome.verdict),
         stop_reason: outcome.map(|outcome| reason_name(&outcome.reason).to_owned()),
@@ -86,6 +89,7 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         run_s: times.run_s,
         warmup_s: times.warmup_s,
         stop_s: run.end_run_ns().map(ns_to_s),
+        adjusted: run.adjusted().iter().map(Adjusted::from).collect(),
         planned_requests: planned_iterations(plan).or(accounts.planned),
         whole: whole(&accounts, &total, times.rate_s),
         warmup: (times.warmup_s > 0.0).then(|| warmup(series)),
@@ -136,7 +140,7 @@ pub(crate) fn run_s(run: &Run, now_ns: u64) -> f64 {
 }
 
 /// The same in nanoseconds.
-fn run_ns(run: &Run, now_ns: u64) -> u64 {
+pub(super) fn run_ns(run: &Run, now_ns: u64) -> u64 {
     let so_far = || run.start_ns().map_or(0, |start_ns| now_ns.saturating_sub(start_ns));
     run.end_run_ns().unwrap_or_else(so_far)
 }

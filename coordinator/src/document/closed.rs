@@ -21,6 +21,8 @@ pub(crate) const SENTENCE: &str =
 pub(crate) struct Remains<'a> {
     /// Its plan, where it can be read.
     pub(crate) plan: Option<&'a Plan>,
+    /// Its load, as it was adjusted.
+    pub(crate) load: Option<&'a Load>,
     /// The seed of everything random in it.
     pub(crate) seed: u64,
     /// The merged results.
@@ -78,7 +80,7 @@ struct Times {
 
 impl Times {
     fn of(remains: &Remains<'_>) -> Self {
-        let load = remains.plan.map(|plan| &plan.load);
+        let load = remains.load;
         let total_ns = load.and_then(Load::total_ns).unwrap_or(u64::MAX);
         let warmup_ns = load.map_or(0, Load::warmup_ns);
         let run_ns = (u64::from(remains.series.end_s()) * SECOND_NS).min(total_ns);
@@ -109,6 +111,8 @@ pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocumen
         run_s: times.run_s,
         warmup_s: times.warmup_s,
         stop_s: None,
+        adjusted: old.adjusted,
+        queue: None,
         planned_requests: plan.and_then(planned_iterations).or(old.planned_requests),
         whole: whole(&accounts, &total, times.elapsed_s),
         warmup: (times.warmup_s > 0.0).then(|| warmup(series)),
@@ -150,7 +154,7 @@ fn accounts(old: &Accounts, remains: &Remains<'_>, total: &TotalRow) -> Accounts
         ..*old
     };
     let started = remains.series.iterations().started;
-    match remains.plan.map(|plan| &plan.load.model) {
+    match remains.load.map(|load| &load.model) {
         Some(Model::Open(open)) => Accounts { started, ..of_arrivals(requests, open, remains) },
         Some(Model::Closed(closed)) => of_users(requests, closed.planned(), remains),
         None => of_users(requests, None, remains),
@@ -191,6 +195,7 @@ fn closed_agent(agent: AgentDocument, remains: &Remains<'_>) -> AgentDocument {
         unknown: if was_live || agent.state == "lost" { left.unknown(remains.plan) } else { Some(0) },
         last_seen_s: None,
         drift_ms: None,
+        gaps: Vec::new(),
         health: left.health,
         state: if was_live { "lost".to_owned() } else { agent.state },
         ..agent
@@ -213,6 +218,8 @@ mod tests {
             workers: 1,
             state: state.to_owned(),
             share: String::new(),
+            part: 1.0,
+            outlier: None,
             users: 1,
             granted: 0,
             started: 0,
@@ -220,6 +227,7 @@ mod tests {
             unknown: Some(0),
             lost_at_s: None,
             drift_ms: Some(0.5),
+            gaps: Vec::new(),
             round_trip_ms: None,
             last_seen_s: Some(0.1),
             health: HealthSum::default(),
@@ -242,6 +250,7 @@ mod tests {
             document(plan),
             &Remains {
                 plan: parsed.as_ref(),
+                load: parsed.as_ref().map(|plan| &plan.load),
                 seed: 0,
                 series: &series,
                 seen: &BTreeMap::new(),

@@ -17,6 +17,7 @@ pub(super) fn sentence(progress: &Progress, run: &Run) -> String {
     match progress.state.as_str() {
         "gathering" => format!("Waiting for {}.", counted(wanted, "agent")),
         "preparing" => format!("Preparing {}.", counted(progress.agents.len() as u64, "agent")),
+        "resuming" => "The coordinator was started again; waiting for word from the agents.".to_owned(),
         "running" if progress.run_s <= 0.0 => "About to start.".to_owned(),
         "running" if progress.run_s < progress.warmup_s => {
             format!("Warming up: {} of {}.", seconds(progress.run_s), seconds(progress.warmup_s))

@@ -13,6 +13,16 @@ pub(crate) fn ns_to_s(ns: u64) -> f64 {
     ns as f64 / SECOND_NS as f64
 }
 
+/// A document's seconds as the whole nanoseconds that they were.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` clamps to what fits, as wanted"
+)]
+pub(crate) fn s_to_ns(seconds: f64) -> u64 {
+    (seconds * SECOND_NS as f64).round() as u64
+}
+
 #[expect(clippy::cast_precision_loss, reason = "for people and charts; latencies stay far below 2^52 ns")]
 pub(crate) fn ns_to_ms(ns: u64) -> f64 {
     ns as f64 / 1e6

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::ready;
-use tokio::time::{advance, sleep};
+use tokio::time::{Instant, advance, sleep};
 use volley_plan::Verdict;
 use volley_plan::link::{Order, RunId};
 
 use crate::store::{
-    Delivery, Grain, HealthBySecond, Kept, Listed, Page, SavedOrder, SharedSeries, Span, StoreError,
-    StoreFuture,
+    Delivery, Grain, HealthBySecond, Kept, Listed, Page, SavedOrder, SharedSeries, Span, Standing,
+    StoreError, StoreFuture, Unfinished,
 };
 use crate::testing::{FakeAgent, coordinator, new_run, outcome, window, with_store, working_agent};
 use crate::{MemoryStore, RunDocument, Store};
@@ -27,6 +27,8 @@ enum Fails {
     Completing,
     /// Keeping the document of a run that is over, at first.
     EndAtFirst,
+    /// Nothing, but it takes its time over windows.
+    Slow,
 }
 
 /// A store that fails.
@@ -49,10 +51,31 @@ impl Store for FailingStore {
         let at_end = run.progress.over && self.fails == Fails::EndAtFirst;
         if at_end && self.ends.fetch_add(1, Ordering::Relaxed) < 2 { full() } else { self.inner.update(run) }
     }
-    fn save_order<'a>(&'a self, run: &'a RunId, order: SavedOrder) -> StoreFuture<'a, ()> {
-        self.inner.save_order(run, order)
+    fn save_orders<'a>(
+        &'a self,
+        run: &'a RunId,
+        standing: Standing,
+        orders: &'a [SavedOrder],
+    ) -> StoreFuture<'a, ()> {
+        self.inner.save_orders(run, standing, orders)
+    }
+    fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        self.inner.unfinished()
+    }
+    fn close<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.inner.close(run)
+    }
+    fn is_durable(&self) -> bool {
+        false
     }
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept> {
+        if self.fails == Fails::Slow {
+            return async move {
+                sleep(Duration::from_secs(20)).await;
+                self.inner.keep_window(delivery).await
+            }
+            .boxed();
+        }
         let is_full = self.fails == Fails::Windows && delivery.sequence > 1;
         if is_full { full() } else { self.inner.keep_window(delivery) }
     }
@@ -109,6 +132,29 @@ async fn a_failing_store_stops_the_load_and_nothing_unkept_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slow_store_holds_results_up_and_no_lease() {
+    let store = FailingStore { fails: Fails::Slow, ..FailingStore::default() };
+    let coordinator = with_store(Arc::new(store));
+    let mut agent = FakeAgent::join(&coordinator, 1, "a").await;
+    let run = coordinator.start_run(new_run("users: 1\nduration: 60s")).await.unwrap();
+    agent.prepare(&run).await;
+    assert!(matches!(agent.order().await, Order::Start { .. }));
+    sleep(Duration::from_millis(1200)).await;
+    agent.deliver(&run, 1, window(0, 10, 0), false).await;
+    for half_seconds in 1..=36 {
+        sleep(Duration::from_millis(500)).await;
+        let asked = Instant::now();
+        agent.ping().await;
+        assert_eq!(asked.elapsed(), Duration::ZERO, "pings wait for nothing");
+        let until_ns = agent.lease.as_ref().unwrap().until_ns;
+        assert!(until_ns >= 4_000_000_000 + half_seconds * 500_000_000, "{half_seconds} {until_ns}");
+        assert_eq!(agent.acknowledged, 0);
+    }
+    agent.acknowledgement(1).await;
+    assert_eq!(coordinator.document(&run).await.unwrap().progress.state, "running");
+}
+
+#[tokio::test(start_paused = true)]
 async fn orders_are_saved_as_they_were_decided() {
     let coordinator = coordinator();
     working_agent(&coordinator, 1, "a");
@@ -124,6 +170,7 @@ async fn orders_are_saved_as_they_were_decided() {
             Order::Grant { .. } => "grant",
             Order::Stop { .. } => "stop",
             Order::Release => "release",
+            Order::Change { .. } => "change",
         })
         .collect();
     assert_eq!((names.first(), names.last()), (Some(&"prepare"), Some(&"release")), "{names:?}");

@@ -1,5 +1,11 @@
 //! Joining, leaving and claiming of agents.
 
+use std::collections::BTreeSet;
+
+use volley_plan::link::PROTOCOL;
+use volley_plan::{AgentsWanted, ShareBy};
+
+use super::member::RESPONSIVE_NS;
 use super::*;
 
 fn hello(incarnation: u64, name: &str) -> Hello {
@@ -9,7 +15,30 @@ fn hello(incarnation: u64, name: &str) -> Hello {
         incarnation: Incarnation(incarnation),
         name: name.to_owned(),
         workers: 2,
+        labels: BTreeMap::new(),
+        weight: None,
+        capacity: None,
     }
+}
+
+/// At least so many, of whatever kind.
+fn least(min: u32) -> AgentsWanted {
+    AgentsWanted { min, ..AgentsWanted::default() }
+}
+
+fn labels(list: &[(&str, &str)]) -> BTreeMap<String, String> {
+    list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+/// What a run is given of those that are idle, by number.
+fn claimed(fleet: &mut Fleet, name: &str, wanted: &AgentsWanted) -> Vec<u64> {
+    let agents = fleet.claim(&run(name), wanted, &BTreeSet::new(), 0);
+    agents.into_iter().map(|facts| facts.incarnation.0).collect()
+}
+
+fn strength(fleet: &Fleet, now_ns: u64) -> (usize, usize) {
+    let Strength { idle, busy } = fleet.strength(&least(1), now_ns);
+    (idle, busy)
 }
 
 fn run(name: &str) -> RunId {
@@ -58,12 +87,17 @@ fn a_greeting_out_of_bounds_is_refused_by_field() {
     check_refused(|hello| hello.name = "n".repeat(256), "agent's name");
     check_refused(|hello| hello.version = "v".repeat(256), "agent's version");
     check_refused(|hello| hello.workers = 0, "number of workers must be 1 to 65536");
+    check_refused(|hello| hello.weight = Some(0), "weight must be 1 to 1000000");
+    check_refused(|hello| hello.capacity = Some(u32::MAX), "capacity must be 1 to 1000000000");
+    check_refused(|hello| hello.labels = labels(&[("zone", "")]), "labels' length in bytes");
+    let many = |n: u32| (0..n).map(|n| (n.to_string(), "x".to_owned())).collect();
+    check_refused(|hello| hello.labels = many(17), "at most 16 labels, not 17");
 }
 
 #[test]
 fn a_second_connection_replaces_the_first_and_keeps_the_duty() {
     let (mut fleet, mut ends, mut connections) = fleet(1);
-    assert_eq!(fleet.claim(&run("r"), 1, 0).len(), 1);
+    assert_eq!(claimed(&mut fleet, "r", &least(1)), [1]);
     let (to, mut end) = mpsc::channel(2);
     let newer = fleet.join(hello(1, "a1"), to, 5).unwrap();
     let older = connections.pop().unwrap();
@@ -79,14 +113,91 @@ fn a_second_connection_replaces_the_first_and_keeps_the_duty() {
 #[test]
 fn idle_agents_are_claimed_all_or_none() {
     let (mut fleet, _ends, _connections) = fleet(3);
-    assert_eq!(fleet.claim(&run("r"), 4, 0), Vec::new());
-    assert_eq!(fleet.strength(0), Strength { idle: 3, busy: 0 });
-    assert_eq!(fleet.claim(&run("r"), 2, 0).len(), 3);
-    assert_eq!((fleet.claim(&run("s"), 1, 0).len(), fleet.strength(0)), (0, Strength { idle: 0, busy: 3 }));
+    assert_eq!(claimed(&mut fleet, "r", &least(4)), [0; 0]);
+    assert_eq!(strength(&fleet, 0), (3, 0));
+    assert_eq!(claimed(&mut fleet, "r", &least(2)), [1, 2, 3]);
+    assert_eq!((claimed(&mut fleet, "s", &least(1)), strength(&fleet, 0)), (vec![], (0, 3)));
     assert!(!fleet.free(agent(1), &run("s")), "only its own run lets an agent go");
     assert!(fleet.free(agent(1), &run("r")));
     fleet.free_all(&run("r"));
-    assert_eq!(fleet.strength(0).idle, 3);
+    assert_eq!(strength(&fleet, 0), (3, 0));
+}
+
+#[test]
+fn a_run_is_given_what_its_plan_wants() {
+    let mut fleet = Fleet::default();
+    let mut keep = Vec::new();
+    for (number, zone, weight, capacity) in [
+        (1, "eu", None, Some(100)),
+        (2, "us", None, Some(900)),
+        (3, "eu", Some(7), None),
+        (4, "eu", None, None),
+    ] {
+        let hello = Hello { labels: labels(&[("zone", zone)]), weight, capacity, ..hello(number, "a") };
+        let (to, end) = mpsc::channel(2);
+        keep.push((fleet.join(hello, to, 0).unwrap(), end));
+    }
+    let mut check = |wanted: AgentsWanted, expected: &[u64]| {
+        assert_eq!(claimed(&mut fleet, "r", &wanted), expected, "{wanted:?}");
+        fleet.free_all(&run("r"));
+    };
+    let eu = AgentsWanted { labels: labels(&[("zone", "eu")]), ..least(1) };
+    check(eu.clone(), &[1, 3, 4]);
+    check(AgentsWanted { labels: labels(&[("zone", "asia")]), ..least(1) }, &[]);
+    check(AgentsWanted { labels: labels(&[("zone", "eu"), ("disk", "ssd")]), ..least(1) }, &[]);
+    check(AgentsWanted { min: 4, ..eu.clone() }, &[]);
+    check(AgentsWanted { max: Some(2), ..eu }, &[1, 3]);
+    check(AgentsWanted { max: Some(1), ..least(1) }, &[2]);
+    check(AgentsWanted { share_by: ShareBy::Capacity, ..least(1) }, &[1, 2]);
+    check(AgentsWanted { share_by: ShareBy::Capacity, ..least(3) }, &[]);
+}
+
+#[test]
+fn some_are_spared_for_others() {
+    let (mut fleet, _ends, _connections) = fleet(3);
+    let spared = BTreeSet::from([agent(2)]);
+    let some = |fleet: &mut Fleet, most, spared: &BTreeSet<_>| {
+        let agents = fleet.claim_some(&run("r"), &least(1), most, spared, 0);
+        agents.into_iter().map(|facts| facts.incarnation.0).collect::<Vec<_>>()
+    };
+    assert_eq!(some(&mut fleet, 1, &spared), [1]);
+    assert_eq!(some(&mut fleet, 9, &spared), [3]);
+    assert_eq!(some(&mut fleet, 9, &BTreeSet::new()), [2]);
+}
+
+#[test]
+fn who_drains_or_leaves_gets_no_further_run() {
+    let (mut fleet, _ends, _connections) = fleet(3);
+    assert_eq!(fleet.claim_some(&run("r"), &least(1), 1, &BTreeSet::new(), 0).len(), 1);
+    assert_eq!(
+        fleet.drain(agent(1), true, 0).map(|view| (view.state, view.run)),
+        Some(("draining", Some(run("r"))))
+    );
+    assert_eq!(fleet.drain(agent(9), true, 0), None);
+    assert!(fleet.is_leaving(agent(2), true), "that is news");
+    assert!(!fleet.is_leaving(agent(2), true) && !fleet.is_leaving(agent(3), false));
+    assert_eq!(strength(&fleet, 0), (1, 0));
+    fleet.free_all(&run("r"));
+    assert_eq!(claimed(&mut fleet, "s", &least(1)), [3]);
+    assert_eq!(fleet.drain(agent(1), false, 0).map(|view| view.state), Some("idle"));
+    assert_eq!(claimed(&mut fleet, "t", &least(1)), [1]);
+}
+
+#[test]
+fn who_works_for_a_run_of_the_coordinator_before_is_its_from_its_joining_on() {
+    let (mut fleet, _ends, _connections) = fleet(1);
+    fleet.expect(&run("r"), [agent(1), agent(2), agent(3)]);
+    let join = |fleet: &mut Fleet, n| {
+        let (to, end) = mpsc::channel(2);
+        let connection = fleet.join(hello(n, "late"), to, 0).unwrap();
+        (connection, end)
+    };
+    assert_eq!(fleet.run_of(agent(1)), Some(run("r")));
+    let _second = join(&mut fleet, 2);
+    assert_eq!(fleet.run_of(agent(2)), Some(run("r")));
+    fleet.free(agent(3), &run("r"));
+    let _third = join(&mut fleet, 3);
+    assert_eq!(fleet.run_of(agent(3)), None, "the run has given it up meanwhile");
 }
 
 #[test]
@@ -96,7 +207,7 @@ fn silent_and_gone_agents_get_no_run() {
     fleet.heard(agent(1), late);
     let states = |fleet: &mut Fleet, now_ns| fleet.list(now_ns).iter().map(|a| a.state).collect::<Vec<_>>();
     assert_eq!(states(&mut fleet, late), ["idle", "silent"]);
-    assert_eq!(fleet.claim(&run("r"), 1, late).len(), 1);
+    assert_eq!(fleet.claim(&run("r"), &least(1), &BTreeSet::new(), late).len(), 1);
     fleet.leave(agent(2), connections[1].number);
     assert_eq!(states(&mut fleet, late), ["busy", "gone"]);
     assert_eq!(states(&mut fleet, REMEMBERED_NS), ["silent"], "the gone are forgotten in time");
@@ -125,7 +236,11 @@ fn clocks_are_kept_by_agent() {
     let (mut fleet, _ends, _connections) = fleet(2);
     fleet.pinged(agent(1), 100, 1100, None);
     assert_eq!((fleet.to_agent_ns(agent(1), 5000), fleet.to_agent_ns(agent(2), 5000)), (Some(4000), None));
-    let trip = RoundTrip { sent_ns: 0, received_ns: 510, answered_ns: 510, returned_ns: 20 };
+    let trip = RoundTrip { sent_ns: 100, received_ns: 1100, answered_ns: 1100, returned_ns: 1120 };
     fleet.pinged(agent(1), 200, 1200, Some(trip));
-    assert_eq!(fleet.to_agent_ns(agent(1), 5000), Some(4500));
+    assert_eq!(fleet.to_agent_ns(agent(1), 5000), Some(4510));
+    assert_eq!(
+        (fleet.to_coordinator_ns(agent(1), 4510), fleet.to_coordinator_ns(agent(2), 1)),
+        (Some(5000), None)
+    );
 }

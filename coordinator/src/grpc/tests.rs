@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Streaming};
+use tonic::{Code, Request, Streaming};
 use volley_plan::link::{FromAgent, Incarnation, Order, Report, ToAgent};
-use volley_proto::v1;
+use volley_proto::{Token, v1};
 
 use crate::testing::{Server, hello, new_run, window};
 
@@ -29,6 +29,10 @@ async fn join(server: &Server, incarnation: u64) -> Wire {
     wire.send(FromAgent::Join(hello(Incarnation(incarnation), "a"))).await;
     assert_eq!(wire.next().await, ToAgent::Welcome);
     wire
+}
+
+fn ping() -> FromAgent {
+    FromAgent::Ping { sent_ns: 5, round_trip: None, progress: None, leaving: false }
 }
 
 impl Wire {
@@ -59,16 +63,16 @@ impl Wire {
 async fn a_run_goes_over_the_wire() {
     let server = Server::start().await;
     let mut wire = join(&server, 1).await;
-    wire.send(FromAgent::Ping { sent_ns: 5, round_trip: None, progress: None }).await;
+    wire.send(ping()).await;
     assert!(matches!(wire.next().await, ToAgent::Pong { sent_ns: 5, lease: None, .. }));
     let run = server.coordinator.start_run(new_run("users: 10\nrequests: 10")).await.unwrap();
     assert!(matches!(wire.order().await, Order::Prepare { .. }));
-    wire.send(FromAgent::Report { run: run.clone(), report: Report::Ready }).await;
+    wire.send(FromAgent::Report { run: run.clone(), of: None, report: Report::Ready }).await;
     assert_eq!(wire.order().await, Order::Grant { from: 0, to: 10, last: true });
     assert!(matches!(wire.order().await, Order::Start { .. }));
     let report = Report::Window { sequence: 1, window: window(0, 7, 3), last: true };
-    wire.send(FromAgent::Report { run: run.clone(), report }).await;
-    assert_eq!(wire.next().await, ToAgent::Acknowledge { run: run.clone(), sequence: 1 });
+    wire.send(FromAgent::Report { run: run.clone(), of: None, report }).await;
+    assert_eq!(wire.next().await, ToAgent::Acknowledge { run: run.clone(), of: None, sequence: 1 });
     assert_eq!(wire.order().await, Order::Release);
     let document = server.coordinator.wait(&run, Duration::from_secs(10)).await.unwrap();
     assert_eq!((document.progress.whole.ok, document.progress.whole.failed), (7, 3));
@@ -90,7 +94,7 @@ async fn what_cannot_be_understood_ends_its_own_stream_by_name() {
     };
     assert_eq!(status.code(), Code::InvalidArgument);
     assert!(status.message().contains("FromAgent.message"), "{status}");
-    good.send(FromAgent::Ping { sent_ns: 5, round_trip: None, progress: None }).await;
+    good.send(ping()).await;
     assert!(matches!(good.next().await, ToAgent::Pong { .. }), "others are unaffected");
     server.end().await;
 }
@@ -110,7 +114,7 @@ async fn a_message_beyond_the_bound_ends_its_own_stream() {
     to.send(greeting).await.unwrap();
     let mut from = attached.into_inner();
     assert_eq!(from.message().await.unwrap_err().code(), Code::OutOfRange);
-    wire.send(FromAgent::Ping { sent_ns: 5, round_trip: None, progress: None }).await;
+    wire.send(ping()).await;
     assert!(matches!(wire.next().await, ToAgent::Pong { .. }));
     server.end().await;
 }
@@ -122,5 +126,29 @@ async fn an_agent_that_ends_its_connection_is_gone() {
     assert_eq!(server.coordinator.shared.agents()[0].state, "idle");
     drop(wire);
     server.has_agent_in("gone").await;
+    server.end().await;
+}
+
+#[tokio::test]
+async fn an_agent_without_the_token_is_turned_away() {
+    let token = Token::new("a-token-of-this-test").unwrap();
+    let server = Server::guarded(token.clone()).await;
+    let attach = async |shown: Option<&Token>| {
+        let (to, outgoing) = mpsc::channel(8);
+        let mut request = Request::new(ReceiverStream::new(outgoing));
+        if let Some(token) = shown {
+            token.show(request.metadata_mut());
+        }
+        to.send(FromAgent::Join(hello(Incarnation(1), "a")).into()).await.unwrap();
+        let attached = volley_proto::client(dial(&server).await).attach(request).await;
+        (to, attached.map(tonic::Response::into_inner))
+    };
+    for shown in [None, Some(&Token::new("another-token-of-it").unwrap())] {
+        let (_to, attached) = attach(shown).await;
+        assert_eq!(attached.unwrap_err().code(), Code::Unauthenticated);
+    }
+    let (_to, attached) = attach(Some(&token)).await;
+    let welcome = attached.unwrap().message().await.unwrap().unwrap();
+    assert_eq!(ToAgent::try_from(welcome).unwrap(), ToAgent::Welcome);
     server.end().await;
 }

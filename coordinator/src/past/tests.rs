@@ -172,8 +172,8 @@ async fn what_cannot_be_read_is_an_error_and_no_gap() {
         Span { from_s: 0, to_s: 1, row, ..Span::default() }
     };
     let run = RunId::new("r").unwrap();
-    let past = Past { id: run.clone(), plan: None, stop_ns: None, run_s: 1.0 };
-    let read = |span| past.ticks(Grain::Second, vec![span], 1);
+    let past = Past { id: run.clone(), load: None, stop_ns: None, gaps: Gaps::default(), run_s: 1.0 };
+    let read = |span| past.ticks(Grain::Second, vec![span], 0..1);
     assert_eq!(read(span(Vec::new())).unwrap().len(), 1);
     assert!(matches!(read(span(vec![1])), Err(StoreError::Damaged { run: of, .. }) if of == run));
 }
@@ -210,7 +210,8 @@ async fn what_is_delivered_late_is_in_the_stored_document() {
     store.update(&run).await.unwrap();
     let (agent, window) = (Incarnation(1), suite::window(0, 3));
     let arrival = crate::store::Arrival::Late;
-    let late = Delivery { run: &run.id, agent, sequence: 1, window: &window, arrival };
+    let facts = suite::facts(1, &window);
+    let late = Delivery { run: &run.id, agent, sequence: 1, window: &window, facts: &facts, arrival };
     store.keep_window(late).await.unwrap();
     run.progress.delivered_late.windows = 1;
     store.update(&run).await.unwrap();

@@ -19,6 +19,25 @@ async fn case_18_a_listener_open_to_others_is_not_served() {
     assert!(matches!(refused, Err(ServeError::Bind(_))), "{refused:?}");
 }
 
+#[tokio::test]
+async fn a_small_router_is_served_until_it_is_dropped() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/healthz", listener.local_addr().unwrap());
+    let router = Router::new().route("/healthz", axum::routing::get(|| async { "ok\n" }));
+    let served = tokio::spawn(serve_router(listener, router));
+    assert_eq!(reqwest::get(&url).await.unwrap().text().await.unwrap(), "ok\n");
+    served.abort();
+    assert!(served.await.unwrap_err().is_cancelled());
+    assert!(reqwest::get(&url).await.is_err());
+}
+
+#[test]
+fn every_address_of_a_host_is_told_by_its_name() {
+    assert_eq!(reachable("10.0.0.1:7071".parse().unwrap()), "10.0.0.1:7071");
+    let told = reachable("[::]:7071".parse().unwrap());
+    assert!(told.ends_with(":7071") && !told.starts_with('['), "{told}");
+}
+
 /// Connects so often, and says `first` over each.
 async fn silent(address: &str, count: usize, first: &[u8]) -> Vec<TcpStream> {
     let mut streams = Vec::new();

@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
-use volley_plan::link::{Incarnation, RunId};
+use volley_lifecycle::{AgentRecord, RunRecord};
+use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
 use volley_stats::{DecodeError, Health, Window};
 
 use super::sequences::Sequences;
 use super::{
-    Arrival, Delivery, Grain, HealthBySecond, Kept, Listed, MAX_ORDERS, Page, RunDocument, RunSummary,
-    SavedOrder, SharedSeries, Span, Store, StoreError, StoreFuture, Strain, span,
+    Arrival, Delivery, Grain, HealthBySecond, Kept, Left, Listed, MAX_ORDERS, Page, RunDocument, RunSummary,
+    SavedOrder, SharedSeries, Span, Standing, Store, StoreError, StoreFuture, Strain, Unfinished, span,
 };
 
+mod closing;
 mod orders;
 
 use orders::KeptOrders;
@@ -53,10 +55,23 @@ struct KeptRun {
     place: u64,
     document: RunDocument,
     orders: KeptOrders,
-    windows: BTreeMap<Incarnation, Sequences>,
+    /// Where the decider stood when it last gave orders.
+    record: Option<RunRecord>,
+    agents: BTreeMap<Incarnation, KeptAgent>,
     series: SharedSeries,
     health: BTreeMap<(u32, Incarnation), Health>,
     strains: BTreeMap<u32, Strain>,
+}
+
+/// One agent of it.
+#[derive(Debug, Default)]
+struct KeptAgent {
+    windows: Sequences,
+    /// What it has reported in all.
+    facts: WindowFacts,
+    /// Iterations that it had leave for.
+    granted: u64,
+    record: Option<AgentRecord>,
 }
 
 impl KeptRun {
@@ -70,6 +85,27 @@ impl KeptRun {
             self.strains.entry(*second).or_default().merge(Strain::of(health));
         }
         self.series.lock().add(window)
+    }
+
+    fn save(&mut self, saved: &SavedOrder) {
+        if self.orders.insert(saved.clone(), MAX_ORDERS)
+            && let Order::Grant { from, to, .. } = &saved.order
+        {
+            let granted = &mut self.agents.entry(saved.agent).or_default().granted;
+            *granted = granted.saturating_add(to.saturating_sub(*from));
+        }
+    }
+
+    fn unfinished(&self) -> Unfinished {
+        let with_facts = |agent: &KeptAgent| Some((agent.record.clone()?, agent.facts));
+        let left = match &self.record {
+            None => Left::NotBegun,
+            Some(run) => {
+                let agents = self.agents.values().filter_map(with_facts).collect();
+                Left::Begun { run: run.clone(), agents }
+            }
+        };
+        Unfinished { document: self.document.clone(), left }
     }
 }
 
@@ -111,7 +147,8 @@ impl Runs {
             place: self.created,
             document: document.clone(),
             orders: KeptOrders::default(),
-            windows: BTreeMap::new(),
+            record: None,
+            agents: BTreeMap::new(),
             series: SharedSeries::default(),
             health: BTreeMap::new(),
             strains: BTreeMap::new(),
@@ -169,20 +206,32 @@ impl Store for MemoryStore {
         })
     }
 
-    fn save_order<'a>(&'a self, run: &'a RunId, order: SavedOrder) -> StoreFuture<'a, ()> {
+    fn save_orders<'a>(
+        &'a self,
+        run: &'a RunId,
+        standing: Standing,
+        orders: &'a [SavedOrder],
+    ) -> StoreFuture<'a, ()> {
         self.with(run, |kept| {
-            kept.orders.insert(order, MAX_ORDERS);
+            orders.iter().for_each(|order| kept.save(order));
+            kept.record = Some(standing.run);
+            for record in standing.agents {
+                let agent = record.incarnation();
+                kept.agents.entry(agent).or_default().record = Some(record);
+            }
             Ok(())
         })
     }
 
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept> {
-        let Delivery { run, agent, sequence, window, arrival } = delivery;
+        let Delivery { run, agent, sequence, window, facts, arrival } = delivery;
         self.with(run, |kept| {
-            if !kept.windows.entry(agent).or_default().insert(sequence) {
+            let of_agent = kept.agents.entry(agent).or_default();
+            if !of_agent.windows.insert(sequence) {
                 return Ok(Kept::Repeated);
             }
             if arrival == Arrival::InTime {
+                of_agent.facts = *facts;
                 kept.add(agent, window).map_err(|error| damaged(run, error))?;
             }
             Ok(Kept::New)
@@ -231,6 +280,24 @@ impl Store for MemoryStore {
 
     fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed> {
         ready(Ok(self.runs().list(page))).boxed()
+    }
+
+    fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        let runs = self.runs();
+        let mut going_on: Vec<_> = runs.by_id.values().filter(|run| !run.document.progress.over).collect();
+        going_on.sort_unstable_by_key(|run| run.place);
+        ready(Ok(going_on.into_iter().map(KeptRun::unfinished).collect())).boxed()
+    }
+
+    fn close<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.with(run, |kept| {
+            kept.document = closing::closed(kept).map_err(|error| damaged(run, error))?;
+            Ok(())
+        })
+    }
+
+    fn is_durable(&self) -> bool {
+        false
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use volley_stats::{DecodeError, Health, SealedRow, Second, Series};
+use volley_stats::{DecodeError, ErrorKind, Health, SealedRow, Second, Series};
 
 /// How long the spans are that a run is told by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +101,19 @@ pub(super) fn extend(scalars: &mut Second, later: &Second) {
     let mut sum = *scalars;
     sum.merge(later);
     *scalars = Second { iterations: sum.iterations, warmup: sum.warmup, ..*later };
+}
+
+/// The first and the last second of each kind of error, as nearly as spans tell them.
+pub(crate) fn errors_seen<'a>(spans: impl Iterator<Item = &'a Span>) -> BTreeMap<ErrorKind, (u32, u32)> {
+    let mut seen = BTreeMap::new();
+    for span in spans {
+        let last_s = span.to_s.saturating_sub(1);
+        for (kind, _) in span.row.counters.errors.iter() {
+            let known = seen.entry(kind).or_insert((span.from_s, last_s));
+            *known = (known.0.min(span.from_s), known.1.max(last_s));
+        }
+    }
+    seen
 }
 
 /// The spans of a series that is whole in memory.

@@ -17,7 +17,7 @@ use volley_plan::link::RunId;
 
 use super::{
     Arrival, Delivery, Grain, HealthBySecond, Kept, Listed, Page, RunDocument, SavedOrder, SharedSeries,
-    Span, Store, StoreError, StoreFuture, span,
+    Span, Standing, Store, StoreError, StoreFuture, Unfinished, span,
 };
 
 mod checkpoint;
@@ -33,14 +33,17 @@ mod read;
 mod roll_up;
 mod shared;
 mod thin;
+mod unfinished;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-use jobs::{Complete, Create, KeepOrder, KeepWindow, Update, Written, kept};
+use closing::Close;
+use jobs::{Complete, Create, KeepOrders, KeepWindow, Update, Written, WrittenOrder, kept};
 use read::ReadError;
 use shared::Shared;
+use unfinished::{WrittenStanding, text};
 use writer::Writer;
 
 /// Most reads at the same time.
@@ -105,15 +108,14 @@ fn sql<T>(result: rusqlite::Result<T>) -> Result<T, StoreError> {
 
 impl SqliteStore {
     /// Opens the store in this file. What is missing is made: the file, the folders above it, the schema. Runs that were
-    /// going on when the last process ended are closed, with what had been stored of them.
+    /// going on when the last process ended are left as they are, see [`Store::unfinished`].
     ///
     /// # Errors
     /// [`StoreError::InUse`] if another process has it, [`StoreError::Failed`] if it can't be used.
     pub fn open(path: &Path, retention: Retention) -> Result<Self, StoreError> {
         let path = file::prepare(path)?;
         let lock = file::Lock::take(&path)?;
-        let mut db = file::writer(&path)?;
-        closing::close_unfinished(&mut db)?;
+        let db = file::writer(&path)?;
         let shared = Arc::new(Shared::load(&db)?);
         let places = Semaphore::new(MAX_READERS);
         let readers = Arc::new(Readers { path: path.clone(), places, idle: Mutex::default() });
@@ -134,10 +136,19 @@ impl SqliteStore {
         read: impl FnOnce(&Connection, i64) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let key = self.shared.index().key(run).ok_or_else(|| StoreError::NotFound(run.clone()))?;
-        let (readers, run) = (self.readers.clone(), run.clone());
+        let run = run.clone();
+        self.read_any(move |db| read(db, key).map_err(|error| error.of(&run))).await
+    }
+
+    /// Reads something, likewise.
+    async fn read_any<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let readers = self.readers.clone();
         let gone = |error: &dyn std::error::Error| StoreError::Failed(format!("reading broke off: {error}"));
         let _place = self.readers.places.acquire().await.map_err(|error| gone(&error))?;
-        let work = move || readers.read(|db| read(db, key).map_err(|error| error.of(&run)));
+        let work = move || readers.read(read);
         tokio::task::spawn_blocking(work).await.map_err(|error| gone(&error))?
     }
 
@@ -160,21 +171,29 @@ impl Store for SqliteStore {
         async move { self.writer.ask(Update(Written::of(run)?)).await.map(|_| ()) }.boxed()
     }
 
-    fn save_order<'a>(&'a self, run: &'a RunId, order: SavedOrder) -> StoreFuture<'a, ()> {
-        let text = serde_json::to_string(&order.order);
+    fn save_orders<'a>(
+        &'a self,
+        run: &'a RunId,
+        standing: Standing,
+        orders: &'a [SavedOrder],
+    ) -> StoreFuture<'a, ()> {
         async move {
-            let text = text.map_err(|error| StoreError::Failed(format!("an order has no text: {error}")))?;
-            self.writer.ask(KeepOrder { run: run.clone(), order, text }).await
+            let standing = WrittenStanding::of(&standing)?;
+            let orders = orders.iter().map(WrittenOrder::of).collect::<Result<_, _>>()?;
+            self.writer.ask(KeepOrders { run: run.clone(), standing, orders }).await
         }
         .boxed()
     }
 
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept> {
-        let Delivery { run, agent, sequence, window, arrival } = delivery;
-        let body = codec::encode_window(window);
+        let Delivery { run, agent, sequence, window, facts, arrival } = delivery;
+        let (body, facts) = (codec::encode_window(window), text(facts));
         let (run, late, window) = (run.clone(), arrival == Arrival::Late, window.clone());
-        let job = KeepWindow { run, agent, sequence, late, window, body };
-        async move { self.writer.ask(job).await.map(kept) }.boxed()
+        async move {
+            let job = KeepWindow { run, agent, sequence, late, window, body, facts: facts? };
+            self.writer.ask(job).await.map(kept)
+        }
+        .boxed()
     }
 
     fn complete<'a>(&'a self, run: &'a RunId, below_s: u32) -> StoreFuture<'a, ()> {
@@ -215,5 +234,16 @@ impl Store for SqliteStore {
 
     fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed> {
         std::future::ready(Ok(self.shared.index().list(page))).boxed()
+    }
+    fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        self.read_any(unfinished::unfinished).boxed()
+    }
+
+    fn close<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        async move { self.writer.ask(Close { run: run.clone() }).await.map(drop) }.boxed()
+    }
+
+    fn is_durable(&self) -> bool {
+        true
     }
 }

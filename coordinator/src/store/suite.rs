@@ -3,23 +3,27 @@
 use std::sync::Arc;
 
 use volley_plan::Verdict;
-use volley_plan::link::{Incarnation, Order, RunId};
+use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
 use volley_stats::Window;
 use volley_web::stream::LogLine;
 
-use super::{Arrival, Delivery, Grain, Kept, Listed, MAX_ORDERS, Page, SavedOrder, Store, StoreError};
+use super::{Arrival, Delivery, Grain, Kept, Listed, Page, SavedOrder, Store, StoreError};
 use crate::document::RunDocument;
 
 mod measured;
+mod orders;
 mod results;
 mod samples;
+mod unfinished;
 
 use measured::{health_comes_back, the_warm_up_is_counted_apart, what_is_timed_of_all_steps_comes_back};
+use orders::{old_orders_make_room, orders_come_back, orders_come_with_where_the_decider_stood};
 use results::{
     late_rows_add_to_complete_seconds, spans_are_seconds_or_minutes, steps_and_parts_are_told_apart,
     windows_are_merged_once,
 };
-pub(crate) use samples::{document, health, open_window, warmup_window, window};
+pub(crate) use samples::{document, facts, health, open_window, standing, warmup_window, window};
+use unfinished::{closed_runs_tell_what_there_is, unfinished_runs_come_back};
 
 /// A place where runs outlive the store that is open on it.
 pub(crate) trait Home {
@@ -35,13 +39,22 @@ pub(crate) async fn keep(
     sequence: u64,
     window: &Arc<Window>,
 ) -> Kept {
-    let (agent, arrival) = (Incarnation(agent), Arrival::InTime);
-    store.keep_window(Delivery { run, agent, sequence, window, arrival }).await.unwrap()
+    keep_in(store, run, (agent, sequence), window, Arrival::InTime).await
 }
 
 async fn keep_late(store: &dyn Store, run: &RunId, agent: u64, sequence: u64, window: &Arc<Window>) -> Kept {
-    let (agent, arrival) = (Incarnation(agent), Arrival::Late);
-    store.keep_window(Delivery { run, agent, sequence, window, arrival }).await.unwrap()
+    keep_in(store, run, (agent, sequence), window, Arrival::Late).await
+}
+
+async fn keep_in(
+    store: &dyn Store,
+    run: &RunId,
+    (agent, sequence): (u64, u64),
+    window: &Arc<Window>,
+    arrival: Arrival,
+) -> Kept {
+    let (agent, facts) = (Incarnation(agent), facts(sequence, window));
+    store.keep_window(Delivery { run, agent, sequence, window, facts: &facts, arrival }).await.unwrap()
 }
 
 /// Says that a run is over.
@@ -68,6 +81,9 @@ pub(crate) async fn run<H: Home>(home: impl Fn() -> H) {
     health_comes_back(&home()).await;
     orders_come_back(&home()).await;
     old_orders_make_room(&home()).await;
+    orders_come_with_where_the_decider_stood(&home()).await;
+    unfinished_runs_come_back(&home()).await;
+    closed_runs_tell_what_there_is(&home()).await;
     unknown_runs_are_errors(&home()).await;
 }
 
@@ -171,55 +187,25 @@ async fn late_windows_are_in_no_total(home: &impl Home) {
     assert_eq!(home.open().series(&run.id).await.unwrap().lock().whole().counters.started, 0);
 }
 
-async fn orders_come_back(home: &impl Home) {
-    let store = home.open();
-    let run = document("r");
-    store.create(&run).await.unwrap();
-    let order = |agent, number, order| SavedOrder { agent: Incarnation(agent), number, order };
-    let orders = [
-        order(1, 1, Order::Grant { from: 0, to: 10, last: false }),
-        order(1, 2, Order::Start { at_ns: 5, lease_until_ns: 6 }),
-        order(u64::MAX, 1, Order::Release),
-    ];
-    for index in [2, 0, 1, 0] {
-        store.save_order(&run.id, orders[index].clone()).await.unwrap();
-    }
-    assert_eq!(store.orders(&run.id).await.unwrap(), orders);
-    finish(&*store, &run).await;
-    drop(store);
-    assert_eq!(home.open().orders(&run.id).await.unwrap(), orders);
-}
-
-async fn old_orders_make_room(home: &impl Home) {
-    let store = home.open();
-    let run = document("r");
-    store.create(&run).await.unwrap();
-    for number in 1..=MAX_ORDERS as u64 + 10 {
-        let order = Order::Grant { from: number, to: number + 1, last: false };
-        store.save_order(&run.id, SavedOrder { agent: Incarnation(1), number, order }).await.unwrap();
-    }
-    let orders = store.orders(&run.id).await.unwrap();
-    let numbers: Vec<_> = orders.iter().map(|order| order.number).collect();
-    assert_eq!((numbers.len(), numbers[0], numbers[1], numbers[99]), (MAX_ORDERS, 1, 12, 110));
-}
-
 async fn unknown_runs_are_errors(home: &impl Home) {
     let store = home.open();
     let nobody = document("nobody");
     assert_eq!(store.document(&nobody.id).await.unwrap(), None);
     let (run, window) = (&nobody.id, window(0, 1));
     let arrival = Arrival::InTime;
-    let delivery = Delivery { run, agent: Incarnation(1), sequence: 1, window: &window, arrival };
+    let (agent, facts) = (Incarnation(1), WindowFacts::default());
+    let delivery = Delivery { run, agent, sequence: 1, window: &window, facts: &facts, arrival };
     let order = SavedOrder { agent: Incarnation(1), number: 1, order: Order::Release };
     let results = [
         store.update(&nobody).await.err(),
-        store.save_order(run, order).await.err(),
+        store.save_orders(run, standing(run, &[1]), &[order]).await.err(),
         store.keep_window(delivery).await.err(),
         store.complete(run, 1).await.err(),
         store.series(run).await.err(),
         store.spans(run, Grain::Second, 0, 1).await.err(),
         store.orders(run).await.err(),
         store.health(run, 0, 10).await.err(),
+        store.close(run).await.err(),
     ];
     for error in results {
         assert!(matches!(&error, Some(StoreError::NotFound(id)) if id == run), "{error:?}");

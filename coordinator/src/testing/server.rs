@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::{coordinator, with_store, working_agent};
-use crate::{Coordinator, ServeError, Store, serve};
+use crate::{Coordinator, Ending, MemoryStore, ServeError, Settings, Store, Token, serve};
 
 /// A coordinator with its sockets.
 pub(crate) struct Server {
@@ -35,13 +35,26 @@ impl Server {
         Self::of(with_store(store)).await
     }
 
+    /// One that asks for this token.
+    pub(crate) async fn guarded(token: Token) -> Self {
+        Self::with(Settings { token: Some(token), ..Settings::default() }).await
+    }
+
+    /// One with these settings.
+    pub(crate) async fn with(settings: Settings) -> Self {
+        Self::of(Coordinator::new(Arc::new(MemoryStore::default()), settings)).await
+    }
+
     async fn of(coordinator: Coordinator) -> Self {
         let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let agents = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", http.local_addr().unwrap());
         let dialled = agents.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let shutdown = async move { drop(stopped.await) };
+        let shutdown = async move {
+            drop(stopped.await);
+            Ending::StopRuns
+        };
         let served = tokio::spawn(serve(coordinator.clone(), http, agents, shutdown));
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         Self { coordinator, base, agents: dialled, client, stop, served }
@@ -89,6 +102,19 @@ impl Server {
         let response = self.post("/api/v1/runs", format!("target: http://127.0.0.1:1/\n{plan}")).await;
         assert_eq!(response.status(), StatusCode::CREATED);
         response.headers()[LOCATION].to_str().unwrap().to_owned()
+    }
+
+    /// Waits until a run's load has begun.
+    pub(crate) async fn is_running(&self, path: &str) {
+        let run = volley_plan::link::RunId::new(path.rsplit('/').next().unwrap()).unwrap();
+        let feed = self.coordinator.shared.feed(&run).await.unwrap().unwrap();
+        let mut changes = feed.changes();
+        let running = async {
+            while self.coordinator.document(&run).await.unwrap().progress.state != "running" {
+                changes.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), running).await.expect("it begins");
     }
 
     pub(crate) async fn end(self) {

@@ -1,14 +1,18 @@
 //! What of a window decides about a run.
 
+use serde::{Deserialize, Serialize};
 use volley_stats::{ErrorKind, Iterations, Part, Second, Window};
 
 use crate::health::HealthSum;
 use crate::model::Load;
 
 /// The scalars of a window that decide about a run; the histograms don't. All are of the measured part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// Their sum over an agent's windows is stored beside these, so that a coordinator that is started again knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct WindowFacts {
-    /// See [`Report::Window`].
+    /// See [`Report::Window`](super::Report::Window).
     pub sequence: u64,
     /// Iterations in the window.
     pub iterations: Iterations,
@@ -30,7 +34,7 @@ pub struct WindowFacts {
     pub watermark_s: u32,
     /// Run time of the latest completion, in nanoseconds; 0 without any.
     pub latest_ns: u64,
-    /// See [`Report::Window`].
+    /// See [`Report::Window`](super::Report::Window).
     pub last: bool,
 }
 
@@ -123,8 +127,17 @@ mod tests {
         let facts = WindowFacts::of(7, &window, true, &plan.load);
         assert_eq!((facts.health.seconds, facts.health.late_seconds), expected, "{load}");
         assert_eq!((facts.sequence, facts.last, facts.iterations), (7, true, one(1, 1)));
+        let written = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<WindowFacts>(&written).unwrap(), facts);
         let counted = WindowFacts { sequence: 7, last: true, ..WindowFacts::counted(&window) };
         assert_eq!(counted, WindowFacts { health: HealthSum::default(), ..facts });
+    }
+
+    #[test]
+    fn facts_that_were_written_with_fewer_fields_can_be_read() {
+        let facts: WindowFacts = serde_json::from_str(r#"{"sequence":3,"health":{"seconds":2}}"#).unwrap();
+        let health = HealthSum { seconds: 2, ..HealthSum::default() };
+        assert_eq!(facts, WindowFacts { sequence: 3, health, ..WindowFacts::default() });
     }
 
     #[test]

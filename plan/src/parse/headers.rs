@@ -1,7 +1,7 @@
 //! The `headers` section: names to values, or to lists of values for names that are sent more than once.
 
 use super::cursor::Cursor;
-use super::fault::{Collector, Fault, FieldPath, Told, shown};
+use super::fault::{Collector, Fault, FieldPath, Place, Told, shown};
 use super::node::{Entry, Node, Value};
 use super::section::doubled;
 use crate::model::{MAX_HEADERS, is_token};
@@ -60,22 +60,40 @@ pub(super) fn read(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<Vec<(S
     Ok(lines)
 }
 
+/// The name of a header line that volley itself fills in.
+pub(super) fn read_name(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<String, Told> {
+    let name = cursor.template(faults)?;
+    let place = cursor.node.place;
+    if let Some(fault) = fault_of_name(&name, place, &cursor.path, &cursor.path) {
+        return Err(faults.report(fault));
+    }
+    if name.eq_ignore_ascii_case("host") {
+        return Err(cursor.wrong("a name that is not `Host`", faults));
+    }
+    Ok(name)
+}
+
 fn check_name(path: &FieldPath, entry: &Entry, faults: &mut Collector) -> Result<(), Told> {
-    let name = entry.key.as_str();
+    match fault_of_name(&entry.key, entry.key_place, path, &path.key(&entry.key)) {
+        Some(fault) => Err(faults.report(fault)),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a header's name; `owned` is where it is said that a name is volley's own.
+fn fault_of_name(name: &str, place: Place, path: &FieldPath, owned: &FieldPath) -> Option<Fault> {
     let lower = name.to_ascii_lowercase();
-    let fault = if name.len() > MAX_NAME_BYTES || !is_token(name) {
+    if name.len() > MAX_NAME_BYTES || !is_token(name) {
         let expected = format!("at most {MAX_NAME_BYTES} letters, digits and !#$%&'*+-.^_`|~");
         let detail = format!("found the header name \"{}\"", shown(name));
-        Fault::new(entry.key_place, path, detail).expected(expected)
-    } else if OWNED.contains(&lower.as_str()) {
+        return Some(Fault::new(place, path, detail).expected(expected));
+    }
+    OWNED.contains(&lower.as_str()).then(|| {
         let hint = matches!(lower.as_str(), "connection" | "keep-alive")
             .then_some("write `keep_alive: false` to close after each");
         let detail = "belongs to the framing, which volley sets itself";
-        Fault::new(entry.key_place, &path.key(name), detail).maybe_hint(hint)
-    } else {
-        return Ok(());
-    };
-    Err(faults.report(fault))
+        Fault::new(place, owned, detail).maybe_hint(hint)
+    })
 }
 
 /// The value, or each item of a list.

@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::fault::{Collector, Told};
+use super::headers;
 use super::measures::DAY;
 use super::section::{Belongs, Keys, Later, Section, later, long_form};
 use crate::model::{HttpOptions, Load, MAX_IN_FLIGHT, Model};
@@ -9,7 +10,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The keys of both forms.
-pub(super) const KEYS: &[&str] = &["keep_alive", "timeout", "connect_timeout", "connections"];
+pub(super) const KEYS: &[&str] =
+    &["keep_alive", "timeout", "connect_timeout", "connections", "number_header"];
 
 /// What both forms will have.
 pub(super) const LATER: &[Later] = &[
@@ -69,11 +71,13 @@ fn options<'n>(section: &Section<'n>, faults: &mut Collector) -> Result<Http<'n>
             Ok(connect_timeout)
         });
     let connections = section.optional("connections", |cursor| cursor.narrow(1..=MAX_IN_FLIGHT, faults));
+    let number_header = section.optional("number_header", |cursor| headers::read_name(cursor, faults));
     let options = HttpOptions {
         keep_alive: keep_alive?,
         timeout: timeout?,
         connect_timeout: connect_timeout?,
         connections: connections?,
+        number_header: number_header?,
     };
     Ok(Http { options, connections: section.get("connections") })
 }

@@ -5,10 +5,11 @@ mod course;
 mod open;
 mod stage;
 
+use super::agents;
 use super::cursor::Cursor;
 use super::fault::{Collector, Told};
 use super::measures::DAY;
-use super::section::{Belongs, Keys, Later, Section, later, long_form};
+use super::section::{Belongs, Keys, Section, long_form};
 use crate::model::{
     Amount, ClosedLoad, HttpOptions, Load, MAX_IN_FLIGHT, MAX_ITERATIONS, Model, Scenario, Tolerance, Users,
 };
@@ -34,19 +35,17 @@ pub(super) const SHARED: &[&str] = &[
     "drain",
 ];
 
-/// What both forms will have.
-pub(super) const LATER: &[Later] = &[later("elastic", "elastic shares")];
-
 const IN_STAGES: &str = "write it in `stages`, or leave `load` out and write its keys at the top";
 
 const LOAD: Keys = Keys {
     known: &[&["stages"], SHARED],
-    later: &[LATER],
+    later: &[],
     belongs: &[
         Belongs { key: "rate", under: "stages", hint: IN_STAGES },
         Belongs { key: "users", under: "stages", hint: IN_STAGES },
         Belongs { key: "duration", under: "stages", hint: "write `for` in each of `stages`" },
         Belongs { key: "connections", under: "connections", hint: "write it under `http`, or at the top" },
+        agents::ELASTIC,
     ],
     elsewhere: ELSEWHERE,
 };
@@ -188,7 +187,9 @@ impl<'n> Settings<'n> {
             ShapeError::NoTime => ("", "one with a `for` above 0s at least"),
             ShapeError::NoLoad => ("", "more than zero at some time"),
             ShapeError::FlatStairs => ("", "a `by` above zero"),
-            ShapeError::TooManyStages | ShapeError::TooManyUsers => ("", "fewer"),
+            ShapeError::TooManyStages | ShapeError::TooManyUsers | ShapeError::TooOftenAdjusted => {
+                ("", "fewer")
+            }
         };
         let cursor = self.section.get(key).unwrap_or_else(|| place.clone());
         faults.report(cursor.fault(format!("found {error}")).expected(expected))

@@ -4,10 +4,8 @@ use super::cursor::Cursor;
 use super::fault::{Collector, FieldPath, Told};
 use super::node::Node;
 use super::section::{Belongs, Keys, Section, later};
-use super::{http, load, measures, scenarios};
-use crate::model::{AgentsWanted, Load, Model, Plan, Target, capped_name};
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use super::{agents, http, load, scenarios};
+use crate::model::{AgentsWanted, Plan, Target, capped_name};
 
 const TOP: Keys = Keys {
     known: &[
@@ -25,12 +23,12 @@ const TOP: Keys = Keys {
             later("secrets", "secrets"),
         ],
         scenarios::LATER,
-        load::LATER,
         http::LATER,
     ],
     belongs: &[
         Belongs { key: "stages", under: "load", hint: "write it under `load`" },
         Belongs { key: "steps", under: "scenarios", hint: "write it under a name under `scenarios`" },
+        agents::ELASTIC,
     ],
     elsewhere: &[
         ("url", "target"),
@@ -43,16 +41,6 @@ const TOP: Keys = Keys {
         ("keepalive", "keep_alive"),
     ],
 };
-
-const AGENTS: Keys = Keys {
-    known: &[&["min", "wait"]],
-    later: &[&[later("labels", "labels of agents")]],
-    belongs: &[],
-    elsewhere: &[],
-};
-
-const WAIT: RangeInclusive<Duration> = Duration::ZERO..=measures::DAY;
-const MAX_AGENTS: u32 = 10_000;
 
 pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
     let top = Section::open(Cursor::new(root, FieldPath::root()), &TOP, faults)?;
@@ -70,8 +58,10 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
         (Ok(http), Ok(load)) => http::check_connections(http, load, faults),
         _ => Ok(()),
     };
-    let busy = Busy::of(load.as_ref().ok(), http.as_ref().ok().and_then(|http| http.options.connections));
-    let agents = top.or_default("agents", AgentsWanted::default(), |cursor| agents(cursor, &busy, faults));
+    let uses =
+        agents::Uses::of(load.as_ref().ok(), http.as_ref().ok().and_then(|http| http.options.connections));
+    let agents =
+        top.or_default("agents", AgentsWanted::default(), |cursor| agents::read(cursor, &uses, faults));
 
     version?;
     connections?;
@@ -84,30 +74,6 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
         scenarios: scenarios?,
         agents: agents?,
     })
-}
-
-/// How many agents can have something to do, and why no more.
-struct Busy {
-    most: u32,
-    expected: &'static str,
-}
-
-impl Busy {
-    /// Where the load is at fault itself, it binds nothing.
-    fn of(load: Option<&Load>, connections: Option<u32>) -> Self {
-        match load.map(|load| &load.model) {
-            None => Self { most: MAX_AGENTS, expected: "" },
-            Some(Model::Closed(closed)) => {
-                Self { most: closed.users.most(), expected: "no more agents than users" }
-            }
-            Some(Model::Open(open)) => match connections {
-                Some(connections) if connections < open.max_in_flight => {
-                    Self { most: connections, expected: "no more agents than connections" }
-                }
-                _ => Self { most: open.max_in_flight, expected: "no more agents than `max_in_flight`" },
-            },
-        }
-    }
 }
 
 /// The name of a plan that has none: its target without the query.
@@ -141,18 +107,4 @@ fn target(top: &Section<'_>, faults: &mut Collector) -> Result<Target, Told> {
         let fault = cursor.fault(format!("found {error}")).expected("an http:// URL");
         faults.report(fault.maybe_hint(error.hint(&text)))
     })
-}
-
-fn agents(cursor: &Cursor<'_>, busy: &Busy, faults: &mut Collector) -> Result<AgentsWanted, Told> {
-    let section = Section::open(cursor.clone(), &AGENTS, faults)?;
-    let defaults = AgentsWanted::default();
-    let min = section.or_default("min", defaults.min, |cursor| enough(cursor, busy, faults));
-    let wait = section.or_default("wait", defaults.wait, |cursor| cursor.duration(&WAIT, faults));
-    Ok(AgentsWanted { min: min?, wait: wait? })
-}
-
-/// How many agents are enough: one without its part of the load would have nothing to do.
-fn enough(cursor: &Cursor<'_>, busy: &Busy, faults: &mut Collector) -> Result<u32, Told> {
-    let min = cursor.narrow(1..=MAX_AGENTS, faults)?;
-    if min <= busy.most { Ok(min) } else { Err(cursor.wrong(busy.expected, faults)) }
 }

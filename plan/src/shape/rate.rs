@@ -1,5 +1,6 @@
 //! Rates as plans and flags write them: a number with `/s`, `/m` or `/h`, kept exactly.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -28,8 +29,10 @@ const MAX_UNIT_CHARS: usize = 20;
 ///
 /// It is a whole number of millionths of an arrival an hour. That is a fraction whose denominator never changes, so any
 /// number of stages adds up without rounding; and it holds every number with up to six decimals in each of the units
-/// [`RATE_UNITS`]. Its text is read by `parse` and written by `Display`, which choose the same unit for equal rates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// [`RATE_UNITS`]. Its text is read by `parse` and written by `Display`, which choose the same unit for equal rates; in
+/// JSON it is this text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Rate {
     pub(super) micro_per_hour: u64,
 }
@@ -100,6 +103,20 @@ impl fmt::Display for Rate {
             write!(f, ".{}", format!("{:06}", micros % MICRO).trim_end_matches('0'))?;
         }
         write!(f, "/{unit}")
+    }
+}
+
+impl From<Rate> for String {
+    fn from(rate: Rate) -> Self {
+        rate.to_string()
+    }
+}
+
+impl TryFrom<String> for Rate {
+    type Error = RateError;
+
+    fn try_from(text: String) -> Result<Self, RateError> {
+        text.parse()
     }
 }
 

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// Most stages of a load, each step of stairs counted, the warm-up not.
 pub const MAX_STAGES: usize = 1_000;
 
+/// Most pieces of a load that was adjusted while it went on.
+pub(super) const MAX_PIECES: usize = 2 * MAX_STAGES;
+
 /// The longest load, its warm-up included: 30 days.
 pub const MAX_LOAD_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -95,6 +98,9 @@ pub enum ShapeError {
     /// There are more Poisson arrivals than [`MAX_POISSON_ARRIVALS`](super::MAX_POISSON_ARRIVALS).
     #[error("more than {} Poisson arrivals", super::MAX_POISSON_ARRIVALS)]
     TooManyPoisson,
+    /// The load was adjusted so often that its stages would be too many.
+    #[error("a load that was adjusted too often")]
+    TooOftenAdjusted,
 }
 
 /// A stage with its place in run time.
@@ -133,4 +139,23 @@ pub(super) fn place<V: Copy + Default + PartialEq>(
     }
     let is_empty = placed.iter().all(|stage| stage.from == V::default() && stage.to == V::default());
     if is_empty { Err(ShapeError::NoLoad) } else { Ok(placed) }
+}
+
+/// The level of a load that is adjusted at `at_ns`, from there to its end at `total_ns`. Where the warm-up isn't over by
+/// then it gets a stage of its own, so that a stage is always in one part only.
+pub(super) fn place_level<V: Copy>(
+    level: V,
+    at_ns: u64,
+    warmup_ns: u64,
+    total_ns: u64,
+) -> impl Iterator<Item = Placed<V>> {
+    let measured_ns = at_ns.max(warmup_ns);
+    let stage = move |start_ns: u64, end_ns: u64| Placed {
+        start_ns,
+        duration_ns: end_ns.saturating_sub(start_ns),
+        from: level,
+        to: level,
+    };
+    let stages = [stage(at_ns, measured_ns), stage(measured_ns, total_ns)];
+    stages.into_iter().filter(|stage| stage.duration_ns > 0)
 }

@@ -139,10 +139,14 @@ impl StripeSet {
         self.held.binary_search(&self.stripes.of(n)).is_ok()
     }
 
-    /// Deals the stripes out like cards to `hands`, and gives what hand `hand` gets: so the arrivals of each are as
-    /// evenly spaced as those of all. Shares differ by one stripe at most.
-    pub fn dealt(&self, hand: usize, hands: usize) -> Self {
-        let held = self.held.iter().copied().skip(hand).step_by(hands.max(1)).collect();
+    /// Whether no stripe is among them.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The same run's stripes with the numbers in `held`, all of which are its.
+    pub(crate) fn of_same(&self, mut held: Vec<u32>) -> Self {
+        held.sort_unstable();
         Self { stripes: self.stripes, held }
     }
 
@@ -153,6 +157,21 @@ impl StripeSet {
         held.sort_unstable();
         held.dedup();
         Self { stripes: self.stripes, held }
+    }
+
+    /// These stripes but for `other`'s, of the same run.
+    pub fn without(&self, other: &Self) -> Self {
+        debug_assert_eq!(self.stripes, other.stripes, "stripes of two runs");
+        let held = self.held.iter().copied().filter(|stripe| other.held.binary_search(stripe).is_err());
+        Self { stripes: self.stripes, held: held.collect() }
+    }
+
+    /// The numbers below `end` of the arrivals, or users, that are among them, rising.
+    pub fn numbers_below(&self, end: u32) -> impl Iterator<Item = u32> {
+        let rounds = (0..end).step_by(self.stripes.count as usize);
+        let numbers =
+            rounds.flat_map(|round| self.held.iter().map_while(move |held| round.checked_add(*held)));
+        numbers.take_while(move |number| *number < end)
     }
 
     /// How many of the arrivals in `numbers` are among them.
@@ -168,6 +187,15 @@ impl StripeSet {
     /// How many of the stripes come before that of arrival `n`.
     pub(super) fn rank_of(&self, n: u64) -> usize {
         self.held.partition_point(|stripe| *stripe < self.stripes.of(n))
+    }
+}
+
+#[cfg(test)]
+impl StripeSet {
+    /// What hand `hand` of `hands` gets when the stripes are dealt like cards: for tests of what any split must keep.
+    pub(crate) fn cards(&self, hand: usize, hands: usize) -> Self {
+        let held = self.held.iter().copied().skip(hand).step_by(hands).collect();
+        Self { stripes: self.stripes, held }
     }
 }
 
@@ -190,13 +218,20 @@ mod tests {
     }
 
     #[test]
-    fn stripes_are_dealt_like_cards() {
-        let all = Stripes::new(7).expect("in bounds").all();
-        let hands: Vec<_> = (0..3).map(|hand| all.dealt(hand, 3)).collect();
-        assert_eq!(hands, [set(7, &[0, 3, 6]), set(7, &[1, 4]), set(7, &[2, 5])]);
-        assert_eq!(hands[0].dealt(1, 2), set(7, &[3]));
-        assert_eq!(hands[0].with(&hands[2]), set(7, &[0, 2, 3, 5, 6]));
-        assert_eq!(all.dealt(8, 9).held(), &[] as &[u32]);
+    fn sets_are_joined_and_taken_from_each_other() {
+        let (some, others) = (set(7, &[0, 3, 6]), set(7, &[2, 3]));
+        assert_eq!(some.with(&others), set(7, &[0, 2, 3, 6]));
+        assert_eq!(some.without(&others), set(7, &[0, 6]));
+        assert!(some.without(&some).is_empty() && !some.is_empty());
+    }
+
+    #[test]
+    fn numbers_of_users_rise() {
+        let numbers = |end| set(4, &[0, 3]).numbers_below(end).collect::<Vec<_>>();
+        assert_eq!(numbers(9), [0, 3, 4, 7, 8]);
+        assert_eq!((numbers(0), numbers(3)), (vec![], vec![0]));
+        assert_eq!(set(4, &[3]).numbers_below(u32::MAX).next(), Some(3));
+        assert_eq!(set(4, &[]).numbers_below(9).next(), None);
     }
 
     #[test]
@@ -218,6 +253,8 @@ mod tests {
             let set = set(count, &held);
             let asked = (from..from + length).filter(|n| set.contains(*n)).count();
             prop_assert_eq!(set.count_in(from..from + length), asked as u64);
+            let numbers: Vec<_> = (0..length).filter(|n| set.contains(*n)).map(|n| n as u32).collect();
+            prop_assert_eq!(set.numbers_below(length as u32).collect::<Vec<_>>(), numbers);
         }
     }
 }

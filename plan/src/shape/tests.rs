@@ -1,5 +1,7 @@
 //! When arrivals are due: the cases by name, the rule at the edges, and that due times and counts are exact inverses.
 
+mod adjusted;
+
 use super::*;
 use proptest::prelude::*;
 

@@ -40,6 +40,25 @@ pub struct Hello {
     /// Worker threads.
     #[prost(uint32, tag = "5")]
     pub workers: u32,
+    /// `Label` messages, each preceded by its length as a varint; at most 16, keys ascending.
+    #[prost(bytes = "vec", tag = "6")]
+    pub labels: ::prost::alloc::vec::Vec<u8>,
+    /// How much of a load it should get beside others, where it was told; its workers where not.
+    #[prost(uint32, optional, tag = "7")]
+    pub weight: ::core::option::Option<u32>,
+    /// Requests a second that it was measured to be capable of, where it was.
+    #[prost(uint32, optional, tag = "8")]
+    pub capacity: ::core::option::Option<u32>,
+}
+/// What an agent is called by plans that want only some.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Label {
+    /// Such as `zone`; 1 to 63 bytes.
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    /// Such as `eu`; 1 to 63 bytes.
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
 }
 /// Keeps the contact, measures the clocks, acknowledges orders.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -53,6 +72,9 @@ pub struct Ping {
     /// The run at hand, if there is one.
     #[prost(message, optional, tag = "3")]
     pub progress: ::core::option::Option<Progress>,
+    /// The agent was told to end, and wants to be relieved of its share.
+    #[prost(bool, tag = "4")]
+    pub leaving: bool,
 }
 /// One measured round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -79,6 +101,9 @@ pub struct Progress {
     /// The highest order such that it and all before it have been taken.
     #[prost(uint64, tag = "2")]
     pub acknowledged: u64,
+    /// Run time 0, agent's clock, once it is known.
+    #[prost(uint64, optional, tag = "3")]
+    pub start_ns: ::core::option::Option<u64>,
 }
 /// Something about a run.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -86,6 +111,10 @@ pub struct Report {
     /// The run.
     #[prost(string, tag = "1")]
     pub run: ::prost::alloc::string::String,
+    /// The incarnation of the process that measured it, where that was an earlier one whose results this agent found on its
+    /// disk.
+    #[prost(fixed64, optional, tag = "6")]
+    pub of: ::core::option::Option<u64>,
     /// What is reported.
     #[prost(oneof = "report::Report", tags = "2, 3, 4, 5")]
     pub report: ::core::option::Option<report::Report>,
@@ -143,9 +172,6 @@ pub struct NumberedWindow {
     pub last: bool,
 }
 /// Results of about one second; it may add to earlier seconds.
-///
-/// Rows, seconds and health are bytes and not repeated messages, so that a reader can bound their number and size before
-/// it decodes them: a decoded message takes up a hundred times the two bytes that an empty one costs on the wire.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Window {
     /// `Row` messages, each preceded by its length as a varint; at most 10,000, each key once.
@@ -432,6 +458,9 @@ pub struct Acknowledge {
     /// The highest sequence that is kept, with all before it.
     #[prost(uint64, tag = "2")]
     pub sequence: u64,
+    /// The incarnation of the process that measured them, as the report said it.
+    #[prost(fixed64, optional, tag = "3")]
+    pub of: ::core::option::Option<u64>,
 }
 /// An order with its place in the orders of (run, incarnation).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -443,7 +472,7 @@ pub struct NumberedOrder {
     #[prost(uint64, tag = "2")]
     pub number: u64,
     /// What is ordered.
-    #[prost(oneof = "numbered_order::Order", tags = "3, 4, 5, 6, 7")]
+    #[prost(oneof = "numbered_order::Order", tags = "3, 4, 5, 6, 7, 8")]
     pub order: ::core::option::Option<numbered_order::Order>,
 }
 /// Nested message and enum types in `NumberedOrder`.
@@ -466,6 +495,9 @@ pub mod numbered_order {
         /// Forget the run.
         #[prost(message, tag = "7")]
         Release(super::Release),
+        /// Go on with another share.
+        #[prost(message, tag = "8")]
+        Change(super::Change),
     }
 }
 /// Get ready, say `ready` or `refused`, send nothing yet.
@@ -483,65 +515,93 @@ pub struct Prepare {
     /// The seed of everything random in the run.
     #[prost(fixed64, tag = "4")]
     pub seed: u64,
+    /// `Adjust` messages, each preceded by its length as a varint; at most 1,000, by rising time: how the load was adjusted so
+    /// far. Only for an agent that joins a run which goes on.
+    #[prost(bytes = "vec", tag = "5")]
+    pub adjusted: ::prost::alloc::vec::Vec<u8>,
 }
-/// The part of a plan that is one agent's.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Share {
-    /// Of which model.
-    #[prost(oneof = "share::Share", tags = "3, 4")]
-    pub share: ::core::option::Option<share::Share>,
+/// From a moment on the load is at a level.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Adjust {
+    /// From which run time on.
+    #[prost(uint64, tag = "1")]
+    pub at_ns: u64,
+    /// To what.
+    #[prost(message, optional, tag = "2")]
+    pub to: ::core::option::Option<Level>,
 }
-/// Nested message and enum types in `Share`.
-pub mod share {
+/// A level of load.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Level {
     /// Of which model.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
-    pub enum Share {
+    #[prost(oneof = "level::Level", tags = "1, 2")]
+    pub level: ::core::option::Option<level::Level>,
+}
+/// Nested message and enum types in `Level`.
+pub mod level {
+    /// Of which model.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Level {
+        /// Of the open model: millionths of an arrival an hour.
+        #[prost(uint64, tag = "1")]
+        RateMicroPerHour(u64),
         /// Of the closed model.
-        #[prost(message, tag = "3")]
-        Users(super::UserShare),
-        /// Of the open model.
-        #[prost(message, tag = "4")]
-        Arrivals(super::ArrivalShare),
+        #[prost(uint32, tag = "2")]
+        Users(u32),
     }
 }
-/// Some of the closed model's users, which are numbered from 0 over the fleet.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct UserShare {
-    /// How many.
-    #[prost(uint32, tag = "1")]
-    pub users: u32,
-    /// The number of the first.
-    #[prost(uint32, tag = "2")]
-    pub first_user: u32,
-    /// From each number to the next, at least 1.
-    #[prost(uint32, tag = "3")]
-    pub every: u32,
-}
-/// Some of the open model's arrivals: arrival n is of stripe n mod `stripes`.
+/// The part of a plan that is one agent's: arrival n of the open model, and user n of the closed one, is of stripe
+/// n mod `stripes`.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ArrivalShare {
+pub struct Share {
     /// How many stripes the run has.
-    #[prost(uint32, tag = "1")]
+    #[prost(uint32, tag = "5")]
     pub stripes: u32,
     /// The stripes that are this agent's, ascending.
-    #[prost(uint32, repeated, tag = "2")]
+    #[prost(uint32, repeated, tag = "6")]
     pub held: ::prost::alloc::vec::Vec<u32>,
+    /// What bounds its iterations; absent in the closed model.
+    #[prost(message, optional, tag = "7")]
+    pub bounds: ::core::option::Option<Bounds>,
+}
+/// An agent's part of what bounds the iterations of the open model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Bounds {
     /// Most iterations in flight here, at least 1.
-    #[prost(uint32, tag = "3")]
+    #[prost(uint32, tag = "1")]
     pub max_in_flight: u32,
     /// Most connections here, at least 1, where the plan bounds them.
-    #[prost(uint32, optional, tag = "4")]
+    #[prost(uint32, optional, tag = "2")]
     pub connections: ::core::option::Option<u32>,
 }
 /// Begin: run time 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Start {
-    /// When, agent's clock.
+    /// When, agent's clock; in the past for an agent that joins a run which goes on.
     #[prost(uint64, tag = "1")]
     pub at_ns: u64,
     /// The first lease, run time.
     #[prost(uint64, tag = "2")]
     pub lease_until_ns: u64,
+    /// The share is the agent's for what is due from this run time on.
+    #[prost(uint64, tag = "3")]
+    pub from_ns: u64,
+}
+/// The share is another one for what is due at or after `at_ns`; what is due before belongs to the one before.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Change {
+    /// From when on, run time.
+    #[prost(uint64, tag = "1")]
+    pub at_ns: u64,
+    /// The whole share from then on.
+    #[prost(message, optional, tag = "2")]
+    pub share: ::core::option::Option<Share>,
+    /// The load changes as well, if it does.
+    #[prost(message, optional, tag = "3")]
+    pub to: ::core::option::Option<Level>,
+    /// Users that are new to this agent begin evenly over so many nanoseconds from `at_ns` on.
+    #[prost(uint64, tag = "4")]
+    pub over_ns: u64,
 }
 /// Leave to start the iterations numbered `from` to `to` (exclusive).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

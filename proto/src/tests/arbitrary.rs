@@ -4,16 +4,18 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use volley_plan::link::{
-    ArrivalShare, FromAgent, Hello, Incarnation, Lease, Order, Progress, Report, RoundTrip, RunId, Share,
-    ToAgent, UserShare,
+    Bounds, FromAgent, Hello, Incarnation, Lease, Order, Progress, Report, RoundTrip, RunId, Share, ToAgent,
 };
-use volley_plan::shape::{StripeSet, Stripes};
-use volley_plan::{MAX_IN_FLIGHT, MAX_USERS};
+use volley_plan::shape::{MAX_RATE, Rate, StripeSet, Stripes};
+use volley_plan::{Adjust, Level, MAX_IN_FLIGHT, MAX_USERS};
 use volley_stats::{
     ALL_STEPS, Counters, ErrorKind, Health, Iterations, Part, Row, RowKey, Second, Timed, Window,
 };
 
-use crate::limits::{MAX_COUNT, MAX_COUNTED_BYTES, MAX_CPU_NS, MAX_GAUGE, MAX_RUN_NS, MAX_SECOND_S};
+use crate::limits::{
+    MAX_CAPACITY, MAX_COUNT, MAX_COUNTED_BYTES, MAX_CPU_NS, MAX_GAUGE, MAX_LABELS, MAX_RUN_NS, MAX_SECOND_S,
+    MAX_WEIGHT,
+};
 
 fn run() -> impl Strategy<Value = RunId> {
     "[a-zA-Z0-9-]{1,64}".prop_map(|name| RunId::new(&name).expect("the pattern is that of a run's name"))
@@ -29,22 +31,26 @@ fn round_trip() -> impl Strategy<Value = RoundTrip> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    (any::<u32>(), "[0-9.a-z-]{1,20}", any::<u64>(), "[^\\pC]{1,60}", 1u32..1000).prop_map(
-        |(protocol, version, incarnation, name, workers)| Hello {
-            protocol,
-            version,
-            incarnation: Incarnation(incarnation),
-            name,
-            workers,
-        },
-    )
+    let said = (any::<u32>(), "[0-9.a-z-]{1,20}", incarnation(), "[^\\pC]{1,60}", 1u32..1000);
+    let labels = btree_map("[a-z./_-]{1,63}", "[^\\pC]{1,15}", 0..=MAX_LABELS);
+    let parts = (labels, option::of(1..=MAX_WEIGHT), option::of(1..=MAX_CAPACITY));
+    (said, parts).prop_map(|((protocol, version, incarnation, name, workers), (labels, weight, capacity))| {
+        Hello { protocol, version, incarnation, name, workers, labels, weight, capacity }
+    })
+}
+
+fn incarnation() -> impl Strategy<Value = Incarnation> {
+    any::<u64>().prop_map(Incarnation)
 }
 
 pub(super) fn from_agent() -> impl Strategy<Value = FromAgent> {
-    let progress = (run(), any::<u64>()).prop_map(|(run, acknowledged)| Progress { run, acknowledged });
-    let ping = (any::<u64>(), option::of(round_trip()), option::of(progress))
-        .prop_map(|(sent_ns, round_trip, progress)| FromAgent::Ping { sent_ns, round_trip, progress });
-    let report = (run(), report()).prop_map(|(run, report)| FromAgent::Report { run, report });
+    let progress = (run(), any::<u64>(), any::<Option<u64>>())
+        .prop_map(|(run, acknowledged, start_ns)| Progress { run, acknowledged, start_ns });
+    let ping = (any::<u64>(), option::of(round_trip()), option::of(progress), any::<bool>()).prop_map(
+        |(sent_ns, round_trip, progress, leaving)| FromAgent::Ping { sent_ns, round_trip, progress, leaving },
+    );
+    let report = (run(), option::of(incarnation()), report())
+        .prop_map(|(run, of, report)| FromAgent::Report { run, of, report });
     prop_oneof![hello().prop_map(FromAgent::Join), ping, report]
 }
 
@@ -196,23 +202,31 @@ pub(super) fn to_agent() -> impl Strategy<Value = ToAgent> {
         });
     let order =
         (run(), 1u64.., order()).prop_map(|(run, number, order)| ToAgent::Order { run, number, order });
-    let acknowledge =
-        (run(), any::<u64>()).prop_map(|(run, sequence)| ToAgent::Acknowledge { run, sequence });
+    let acknowledge = (run(), option::of(incarnation()), any::<u64>())
+        .prop_map(|(run, of, sequence)| ToAgent::Acknowledge { run, of, sequence });
     let refused = ".{0,100}".prop_map(|reason| ToAgent::Refused { reason });
     prop_oneof![Just(ToAgent::Welcome), refused, pong, order, acknowledge]
 }
 
 fn share() -> impl Strategy<Value = Share> {
-    let users = (0..=MAX_USERS, any::<u16>(), 1u32..40_000).prop_map(|(users, first_user, every)| {
-        Share::Users(UserShare { users, first_user: first_user.into(), every })
-    });
     let in_flight = || 1..=MAX_IN_FLIGHT;
-    let arrivals = (stripes(), in_flight(), option::of(in_flight())).prop_map(
-        |(stripes, max_in_flight, connections)| {
-            Share::Arrivals(ArrivalShare { stripes, max_in_flight, connections })
-        },
-    );
-    prop_oneof![users, arrivals]
+    let bounds = (in_flight(), option::of(in_flight()))
+        .prop_map(|(max_in_flight, connections)| Bounds { max_in_flight, connections });
+    (stripes(), option::of(bounds)).prop_map(|(stripes, bounds)| Share { stripes, bounds })
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    let rate = (0..=MAX_RATE.micro_per_hour()).prop_map(|micro_per_hour| {
+        Level::Rate(Rate::from_micro_per_hour(micro_per_hour.into()).expect("the rate is within its bounds"))
+    });
+    prop_oneof![rate, (0..=MAX_USERS).prop_map(Level::Users)]
+}
+
+fn adjusted() -> impl Strategy<Value = Vec<Adjust>> {
+    vec((any::<u64>(), level()), 0..5).prop_map(|mut adjusted| {
+        adjusted.sort_by_key(|(at_ns, _)| *at_ns);
+        adjusted.into_iter().map(|(at_ns, to)| Adjust { at_ns, to }).collect()
+    })
 }
 
 fn stripes() -> impl Strategy<Value = StripeSet> {
@@ -224,15 +238,20 @@ fn stripes() -> impl Strategy<Value = StripeSet> {
 }
 
 fn order() -> impl Strategy<Value = Order> {
-    let prepare = (".{0,200}", "[0-9a-f]{64}", share(), any::<u64>())
-        .prop_map(|(plan, hash, share, seed)| Order::Prepare { plan, hash, share, seed });
-    let start =
-        any::<(u64, u64)>().prop_map(|(at_ns, lease_until_ns)| Order::Start { at_ns, lease_until_ns });
+    let prepare = (".{0,200}", "[0-9a-f]{64}", share(), any::<u64>(), adjusted())
+        .prop_map(|(plan, hash, share, seed, adjusted)| Order::Prepare { plan, hash, share, seed, adjusted });
+    let start = any::<[u64; 3]>().prop_map(|[at_ns, from_ns, lease_until_ns]| Order::Start {
+        at_ns,
+        from_ns,
+        lease_until_ns,
+    });
+    let change = (any::<u64>(), share(), option::of(level()), any::<u64>())
+        .prop_map(|(at_ns, share, to, over_ns)| Order::Change { at_ns, share, to, over_ns });
     let grant = any::<(u64, u64, bool)>().prop_map(|(one, two, last)| Order::Grant {
         from: one.min(two),
         to: one.max(two),
         last,
     });
     let stop = any::<(u64, u64)>().prop_map(|(at_ns, drain_ns)| Order::Stop { at_ns, drain_ns });
-    prop_oneof![prepare, start, grant, stop, Just(Order::Release)]
+    prop_oneof![prepare, start, change, grant, stop, Just(Order::Release)]
 }

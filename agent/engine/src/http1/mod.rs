@@ -20,5 +20,5 @@ mod syntax;
 mod tests;
 
 pub use error::{EofError, ProtocolError};
-pub use request::{Prepared, RequestError, RequestKind};
+pub use request::{NUMBER_PLACEHOLDER, Prepared, RequestError, RequestKind};
 pub use response::{Event, Outcome, Parser, Progress};

@@ -51,12 +51,17 @@ pub struct RequestKind {
     pub keep_alive: bool,
 }
 
+/// What stands for a number until it is known: as many digits as the largest has.
+pub const NUMBER_PLACEHOLDER: &str = "00000000000000000000";
+
 /// A whole request, head and body, as bytes. A clone shares them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     bytes: Arc<[u8]>,
     kind: RequestKind,
     is_idempotent: bool,
+    /// Where the number of its iteration goes, if it tells that.
+    number_at: Option<usize>,
 }
 
 impl Prepared {
@@ -100,7 +105,37 @@ impl Prepared {
         text.push_str("\r\n");
         let bytes = [text.as_bytes(), body].concat().into();
         let kind = RequestKind { is_head: method == "HEAD", keep_alive: keep_alive && !says_close };
-        Ok(Self { bytes, kind, is_idempotent: is_idempotent(method) })
+        Ok(Self { bytes, kind, is_idempotent: is_idempotent(method), number_at: None })
+    }
+
+    /// The same, telling the number of its iteration in the header line `name`, whose value was [`NUMBER_PLACEHOLDER`]
+    /// when the request was made.
+    #[must_use]
+    pub fn numbered_by(self, name: &str) -> Self {
+        let line = format!("\r\n{name}: ");
+        let whole = format!("{line}{NUMBER_PLACEHOLDER}\r\n");
+        let place = self.bytes.windows(whole.len()).position(|bytes| bytes == whole.as_bytes());
+        Self { number_at: place.map(|place| place + line.len()), ..self }
+    }
+
+    /// What goes on the wire for iteration `n`; it is made in `scratch` where the request tells its number.
+    #[inline]
+    pub fn bytes_of<'a>(&'a self, n: u64, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+        match self.number_at {
+            None => &self.bytes,
+            Some(at) => self.with_number(at, n, scratch),
+        }
+    }
+
+    fn with_number<'a>(&self, at: usize, n: u64, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+        scratch.clear();
+        scratch.extend_from_slice(&self.bytes);
+        let mut rest = n;
+        for digit in scratch[at..at + NUMBER_PLACEHOLDER.len()].iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        scratch
     }
 
     /// What goes on the wire.

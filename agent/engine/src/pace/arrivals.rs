@@ -1,36 +1,18 @@
 //! The open model within one worker: which arrivals are due, who is free, and who waits for a connection.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use volley_plan::OpenLoad;
-use volley_plan::link::ArrivalShare;
-use volley_plan::shape::{Arrival, Cursor, Schedule, ShapeError};
+use volley_plan::link::Bounds;
+use volley_plan::shape::{Arrival, Cursor, StripeSet};
 
+use super::OpenPlan;
+use super::slots::{Slots, State};
 use crate::control::NEVER;
 use crate::turn::{Next, Turn};
-
-/// What all workers of an engine know of the open load.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenPlan {
-    schedule: Schedule,
-    /// No arrival reaches this number.
-    end_number: u64,
-    /// The plan's number of iterations ends the run, not its time.
-    pub(crate) ends_by_count: bool,
-}
-
-impl OpenPlan {
-    /// # Errors
-    /// None for a plan that was parsed.
-    pub(crate) fn new(load: &OpenLoad, seed: u64) -> Result<Self, ShapeError> {
-        let schedule = load.schedule(seed)?;
-        let measured = load.measured(&schedule, load.shape.total_ns());
-        let end_number = load.end_number(measured.start);
-        let ends_by_count = load.ends_by_count(&measured);
-        Ok(Self { schedule, end_number, ends_by_count })
-    }
-}
 
 /// The least time from one new slot to the next in the long run, in nanoseconds. Opening connections as fast as it can,
 /// a worker does little else, and a target that accepts them does little else either: arrivals pile up that the slots
@@ -42,14 +24,21 @@ const SLOTS_AT_ONCE: u64 = 32;
 /// One worker's arrivals. Times are run time here, in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    cursor: RefCell<Cursor>,
+    cursor: RefCell<Option<Cursor>>,
     /// The one that is due next.
     next: Cell<Option<Arrival>>,
-    end_number: u64,
+    /// All of the worker's arrivals with a lower number have been taken.
+    taken: Cell<u64>,
+    end_number: Cell<u64>,
+    /// See [`OpenPlan::ends_at_ns`].
+    ends_at_ns: Cell<Option<u64>>,
+    /// Legs that have not begun, by their beginnings.
+    legs: RefCell<VecDeque<OpenLeg>>,
+    /// When the first of them begins.
+    change_at_ns: Cell<u64>,
     /// Iterations in flight, those that wait included.
     in_flight: Cell<u32>,
-    max_in_flight: u32,
-    slots_max: usize,
+    max_in_flight: Cell<u32>,
     /// Turns that nobody has begun, in the order in which they were due.
     waiting: RefCell<VecDeque<Turn>>,
     slots: RefCell<Slots>,
@@ -57,44 +46,75 @@ pub(crate) struct Arrivals {
     slots_paid_ns: Cell<u64>,
 }
 
-/// What the slots are at.
-#[derive(Debug, Default)]
-struct Slots {
-    states: Vec<State>,
-    /// Slots that have nothing to do. The last to become idle is the first to get work, so that no more connections are in
-    /// use than are needed.
-    idle: Vec<usize>,
-    /// How many are coming.
-    coming: usize,
+/// Whose turn it is from a time on, and what bounds it.
+#[derive(Debug)]
+struct OpenLeg {
+    from_ns: u64,
+    cursor: Cursor,
+    end_number: u64,
+    ends_at_ns: Option<u64>,
+    max_in_flight: u32,
+    slots_max: usize,
 }
 
-/// ```text
-///   made ─> Coming ─asks─> Busy ─asks in vain─> Idle ─is wanted─> Coming
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// It will ask for a turn: it was woken, or it connects.
-    Coming,
-    Busy,
-    Idle,
-}
-
-impl Arrivals {
-    pub(crate) fn new(plan: &OpenPlan, share: &ArrivalShare) -> Self {
-        let slots_max = share.most_connections() as usize;
-        let arrivals = Self {
-            cursor: RefCell::new(plan.schedule.cursor(&share.stripes, 0)),
+impl Default for Arrivals {
+    /// None, before the first leg.
+    fn default() -> Self {
+        Self {
+            cursor: RefCell::default(),
             next: Cell::new(None),
-            end_number: plan.end_number,
+            taken: Cell::new(0),
+            end_number: Cell::new(0),
+            ends_at_ns: Cell::new(None),
+            legs: RefCell::default(),
+            change_at_ns: Cell::new(NEVER),
             in_flight: Cell::new(0),
-            max_in_flight: share.max_in_flight,
-            slots_max,
+            max_in_flight: Cell::new(0),
             waiting: RefCell::default(),
             slots: RefCell::default(),
             slots_paid_ns: Cell::new(0),
-        };
-        arrivals.advance();
-        arrivals
+        }
+    }
+}
+
+impl Arrivals {
+    /// From `from_ns` on these stripes are the worker's, within these bounds. To find the first arrival is done here,
+    /// ahead of time: of Poisson ones the earlier are counted.
+    pub(crate) fn learn(&self, from_ns: u64, stripes: &StripeSet, plan: &OpenPlan, bounds: Option<Bounds>) {
+        let mut legs = self.legs.borrow_mut();
+        legs.push_back(OpenLeg {
+            from_ns,
+            cursor: plan.cursor(stripes, from_ns),
+            end_number: plan.end_number,
+            ends_at_ns: plan.ends_at_ns,
+            max_in_flight: bounds.map_or(0, |bounds| bounds.max_in_flight),
+            slots_max: bounds.map_or(0, |bounds| bounds.most_connections() as usize),
+        });
+        self.change_at_ns.set(legs.front().map_or(NEVER, |leg| leg.from_ns));
+    }
+
+    /// When the next leg begins: what is due from then on is not of the one at hand.
+    #[inline]
+    pub(crate) fn change_at_ns(&self) -> u64 {
+        self.change_at_ns.get()
+    }
+
+    /// Goes over to the next leg, and gives the slots that are to be woken since they are too many. What was due before it
+    /// has been taken.
+    pub(crate) fn change(&self) -> Vec<usize> {
+        let mut legs = self.legs.borrow_mut();
+        let Some(leg) = legs.pop_front() else { return Vec::new() };
+        self.change_at_ns.set(legs.front().map_or(NEVER, |leg| leg.from_ns));
+        *self.cursor.borrow_mut() = Some(leg.cursor);
+        self.end_number.set(leg.end_number);
+        self.ends_at_ns.set(leg.ends_at_ns);
+        self.max_in_flight.set(leg.max_in_flight);
+        self.advance();
+        // No lease reaches beyond a change that wasn't known. If one did, nothing would be sent twice for it.
+        while self.next.get().is_some_and(|arrival| arrival.n < self.taken.get()) {
+            self.advance();
+        }
+        self.slots.borrow_mut().bound(leg.slots_max)
     }
 
     /// When the next one is due; [`NEVER`] when there is none.
@@ -107,29 +127,39 @@ impl Arrivals {
     #[inline]
     pub(crate) fn take_before(&self, until_ns: u64) -> Option<Arrival> {
         let arrival = self.next.get().filter(|arrival| arrival.due_ns < until_ns)?;
+        self.taken.set(arrival.n + 1);
         self.advance();
         Some(arrival)
     }
 
+    #[inline]
     fn advance(&self) {
-        let arrival = self.cursor.borrow_mut().next();
-        self.next.set(arrival.filter(|arrival| arrival.n < self.end_number));
+        let arrival = self.cursor.borrow_mut().as_mut().and_then(Cursor::next);
+        let end_number = self.end_number.get();
+        self.next.set(arrival.filter(|arrival| arrival.n < end_number));
     }
 
     /// There will be no more: the run stops.
     pub(crate) fn close(&self) {
         self.next.set(None);
+        self.legs.borrow_mut().clear();
+        self.change_at_ns.set(NEVER);
     }
 
     /// Whether one more iteration would be too many.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
-        self.in_flight.get() >= self.max_in_flight
+        self.in_flight.get() >= self.max_in_flight.get()
     }
 
-    /// Whether nothing is due any more and nothing in flight.
+    /// Whether nothing that is known of will be due any more, and nothing is in flight.
     pub(crate) fn is_done(&self) -> bool {
-        self.next.get().is_none() && self.in_flight.get() == 0
+        self.next.get().is_none() && self.in_flight.get() == 0 && self.legs.borrow().is_empty()
+    }
+
+    /// Where a number of iterations ends the run: when the last of them is due, whoever's it is.
+    pub(crate) fn ends_at_ns(&self) -> Option<u64> {
+        self.ends_at_ns.get()
     }
 
     /// Takes a turn up; gives a slot that was idle and must be woken.
@@ -146,7 +176,7 @@ impl Arrivals {
     #[inline]
     pub(crate) fn slot_at_ns(&self) -> u64 {
         let slots = self.slots.borrow();
-        let is_wanted = slots.coming < self.waiting.borrow().len() && slots.states.len() < self.slots_max;
+        let is_wanted = slots.coming < self.waiting.borrow().len() && slots.may_grow();
         let may_owe_ns = (SLOTS_AT_ONCE - 1) * SLOT_GAP_NS;
         if is_wanted { self.slots_paid_ns.get().saturating_sub(may_owe_ns) } else { NEVER }
     }
@@ -161,12 +191,17 @@ impl Arrivals {
         Some(self.slots.borrow_mut().add())
     }
 
-    /// The next turn for a slot that is free; without one it is idle from now on. It may ask again: a stray word of its
-    /// connection wakes it too.
+    /// The next turn for a slot that is free; without one it is idle from now on, or leaves where it is one too many. It may
+    /// ask again: a stray word of its connection wakes it too.
     #[inline]
     pub(crate) fn next(&self, slot: usize) -> Next {
-        let mut slots = self.slots.borrow_mut();
-        match self.waiting.borrow_mut().pop_front() {
+        let (mut slots, mut waiting) = (self.slots.borrow_mut(), self.waiting.borrow_mut());
+        if slots.is_too_many(waiting.len()) {
+            // What waits is left to the others, each of which is at work and will ask.
+            slots.enter(slot, State::Gone);
+            return Next::Over;
+        }
+        match waiting.pop_front() {
             Some(turn) => {
                 slots.enter(slot, State::Busy);
                 Next::Turn(turn)
@@ -189,154 +224,5 @@ impl Arrivals {
         let turn = self.waiting.borrow_mut().pop_front()?;
         self.iteration_over();
         Some(turn)
-    }
-}
-
-impl Slots {
-    fn add(&mut self) -> usize {
-        self.states.push(State::Coming);
-        self.coming += 1;
-        self.states.len() - 1
-    }
-
-    #[inline]
-    fn wake_one(&mut self) -> Option<usize> {
-        let slot = self.idle.pop()?;
-        self.states[slot] = State::Coming;
-        self.coming += 1;
-        Some(slot)
-    }
-
-    /// A slot that has asked is busy or idle now.
-    #[inline]
-    fn enter(&mut self, slot: usize, state: State) {
-        match std::mem::replace(&mut self.states[slot], state) {
-            State::Coming => self.coming -= 1,
-            State::Busy => {}
-            State::Idle if state == State::Idle => return,
-            State::Idle => self.idle.retain(|&idle| idle != slot),
-        }
-        if state == State::Idle {
-            self.idle.push(slot);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use volley_plan::shape::Stripes;
-    use volley_plan::{Model, parse};
-    use volley_stats::Part;
-
-    fn arrivals(plan: &str, max_in_flight: u32, connections: Option<u32>) -> Arrivals {
-        let plan = parse(&format!("target: http://h/\n{}", plan.replace(", ", "\n"))).unwrap();
-        let Model::Open(load) = &plan.load.model else { panic!("not open") };
-        let share = ArrivalShare { stripes: Stripes::default().all(), max_in_flight, connections };
-        Arrivals::new(&OpenPlan::new(load, 1).unwrap(), &share)
-    }
-
-    fn turn(n: u64) -> Turn {
-        Turn { n, due_ns: n, part: Part::Measured, queued_ns: None }
-    }
-
-    /// The slots that are made at this time.
-    fn made(arrivals: &Arrivals, now_ns: u64) -> Vec<usize> {
-        std::iter::from_fn(|| arrivals.new_slot(now_ns)).collect()
-    }
-
-    #[test]
-    fn turns_go_to_the_latest_idle_slot_then_to_new_ones_then_wait() {
-        let arrivals = arrivals("rate: 10/s, duration: 1s", 4, Some(2));
-        let queued = |n, at_ns| Next::Turn(Turn { queued_ns: Some(at_ns), ..turn(n) });
-        assert_eq!(
-            (arrivals.admit(turn(0), 5), made(&arrivals, 5), made(&arrivals, 5)),
-            (None, vec![0], vec![])
-        );
-        assert_eq!((arrivals.admit(turn(1), 6), made(&arrivals, 6)), (None, vec![1]));
-        assert_eq!((arrivals.next(0), arrivals.next(1)), (queued(0, 5), queued(1, 6)));
-        assert_eq!((arrivals.admit(turn(2), 7), arrivals.slot_at_ns()), (None, NEVER));
-        arrivals.iteration_over();
-        assert_eq!(arrivals.next(1), queued(2, 7));
-        arrivals.iteration_over();
-        arrivals.iteration_over();
-        // Each says twice that it is idle, and gets one turn.
-        for slot in [0, 1, 0, 1] {
-            assert_eq!(arrivals.next(slot), Next::Wait);
-        }
-        assert_eq!([3, 4, 5].map(|n| arrivals.admit(turn(n), 9)), [Some(1), Some(0), None]);
-        assert_eq!(
-            [1, 0, 1].map(|slot| arrivals.next(slot)),
-            [Next::Turn(turn(3)), Next::Turn(turn(4)), queued(5, 9)]
-        );
-        assert!(!arrivals.is_full());
-        arrivals.admit(turn(6), 9);
-        assert!(arrivals.is_full());
-        assert_eq!(std::iter::from_fn(|| arrivals.take_back()).count(), 1);
-        (0..3).for_each(|_| arrivals.iteration_over());
-        arrivals.close();
-        assert!(arrivals.is_done());
-    }
-
-    #[test]
-    fn no_slot_is_made_for_a_turn_that_another_has_taken() {
-        let arrivals = arrivals("rate: 10/s, duration: 1s", 100, None);
-        (0..20).for_each(|n| assert_eq!(arrivals.admit(turn(n), 0), None));
-        assert_eq!(made(&arrivals, 0), (0..20).collect::<Vec<_>>());
-        // The first is there and works off what the others were made for.
-        for _ in 0..15 {
-            assert!(matches!(arrivals.next(0), Next::Turn(_)));
-        }
-        arrivals.admit(turn(20), 0);
-        assert_eq!((arrivals.slot_at_ns(), made(&arrivals, 0)), (NEVER, vec![]));
-        for slot in 1..20 {
-            assert_eq!(matches!(arrivals.next(slot), Next::Turn(_)), slot <= 6, "{slot}");
-        }
-        assert_eq!((arrivals.admit(turn(21), 0), arrivals.admit(turn(22), 0)), (Some(19), Some(18)));
-    }
-
-    #[test]
-    fn connections_are_opened_at_a_bounded_rate() {
-        let arrivals = arrivals("rate: 10/s, duration: 1s", 1000, None);
-        (0..100).for_each(|n| assert_eq!(arrivals.admit(turn(n), 7), None));
-        assert_eq!(made(&arrivals, 1_000_000_000).len() as u64, SLOTS_AT_ONCE);
-        assert_eq!(arrivals.slot_at_ns(), 1_000_000_000 + SLOT_GAP_NS);
-        let after = |gaps| made(&arrivals, 1_000_000_000 + gaps * SLOT_GAP_NS).len();
-        assert_eq!([after(1), after(2), after(5), after(5), after(100)], [1, 1, 3, 0, 32]);
-    }
-
-    #[test]
-    fn a_slot_that_is_woken_by_chance_takes_a_turn() {
-        let arrivals = arrivals("rate: 10/s, duration: 1s", 100, Some(2));
-        arrivals.admit(turn(0), 0);
-        assert_eq!(
-            (made(&arrivals, 0), arrivals.next(0), arrivals.next(0)),
-            (vec![0], Next::Turn(Turn { queued_ns: Some(0), ..turn(0) }), Next::Wait)
-        );
-        arrivals.admit(turn(1), 0);
-        // It was woken for that one, and finds another one when it asks again, unwoken.
-        assert_eq!((arrivals.next(0), arrivals.next(0)), (Next::Turn(turn(1)), Next::Wait));
-        arrivals.waiting.borrow_mut().push_back(turn(2));
-        assert_eq!((arrivals.next(0), arrivals.admit(turn(3), 1)), (Next::Turn(turn(2)), None));
-    }
-
-    /// How many arrivals come, and whether their number is what ends the run.
-    fn check(plan: &str, expected: (usize, bool)) {
-        let arrivals = arrivals(plan, 1, None);
-        let parsed = parse(&format!("target: http://h/\n{}", plan.replace(", ", "\n"))).unwrap();
-        let Model::Open(load) = &parsed.load.model else { panic!("not open") };
-        let ends_by_count = OpenPlan::new(load, 1).unwrap().ends_by_count;
-        let count = std::iter::from_fn(|| arrivals.take_before(NEVER)).count();
-        assert_eq!((count, ends_by_count), expected, "{plan}");
-    }
-
-    #[test]
-    fn a_number_of_iterations_or_the_time_ends_the_arrivals() {
-        check("rate: 10/s, duration: 2s", (20, false));
-        check("rate: 10/s, duration: 2s, iterations: 7", (7, true));
-        check("rate: 10/s, duration: 2s, iterations: 20", (20, true));
-        check("rate: 10/s, duration: 2s, iterations: 21", (20, false));
-        check("rate: 10/s, duration: 2s, iterations: 7, warmup: 1s", (17, true));
-        check("rate: 10/s, iterations: 13", (13, true));
     }
 }

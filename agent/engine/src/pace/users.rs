@@ -1,15 +1,20 @@
 //! The closed model within one worker: who may begin its next iteration, and when.
 //!
-//! A user is there in the spans of time that the plan gives it. It begins an iteration when it is through with the one
-//! before, when its pace lets it, and when the limit does: the iterations that were granted, its own number, or none.
+//! A user is there in the spans of time that the plan gives it, as far as it is this worker's. It begins an iteration when
+//! it is through with the one before, when its pace lets it, and when the limit does: the iterations that were granted, its
+//! own number, or none.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use volley_plan::shape::UserShape;
-use volley_plan::{Amount, ClosedLoad, Users as PlannedUsers};
+use volley_plan::shape::StripeSet;
+use volley_plan::{Amount, ClosedLoad};
 
+use super::timetable::{Timetable, UserLeg};
+use super::{ClosedPlan, Numbering, TakeOver};
 use crate::control::NEVER;
 use crate::limit::Claim;
 use crate::nanoseconds;
@@ -20,12 +25,15 @@ use crate::worker::{Leave, Worker};
 /// What the users of a worker have in common.
 #[derive(Debug)]
 pub(crate) struct Users {
-    /// When which user is there; nothing where all are there until they are done.
-    shape: Option<UserShape>,
+    timetable: RefCell<Timetable>,
+    /// Counts the legs that were heard of, so that each user notices.
+    legs: Cell<u32>,
+    /// When the next leg begins; [`NEVER`] where none is known of.
+    change_at_ns: Cell<u64>,
     /// The least time from start to start of a user's iterations; 0 for none.
     pacing_ns: u64,
-    /// The users of all agents, by which iterations are told apart where none are granted.
-    users_max: u64,
+    /// How iterations are told apart where none are granted.
+    numbering: Cell<Numbering>,
     /// How many iterations each user does, where the plan says so.
     each: Option<u64>,
     /// Whether iterations are granted.
@@ -34,19 +42,26 @@ pub(crate) struct Users {
     claimed: RefCell<Range<u64>>,
     /// What was granted is used up, and no more will come.
     is_exhausted: Cell<bool>,
-    /// Users that have not left for good.
-    live: Cell<u32>,
+    present: RefCell<Present>,
+}
+
+/// The users that have a slot.
+#[derive(Debug, Default)]
+struct Present {
+    numbers: HashSet<u32>,
+    /// Places of slots that have left, and how many there have been.
+    free: Vec<usize>,
+    slots: usize,
 }
 
 impl Users {
-    pub(crate) fn new(load: &ClosedLoad, users: u32) -> Self {
+    pub(crate) fn new(load: &ClosedLoad, numbering: Numbering) -> Self {
         Self {
-            shape: match &load.users {
-                PlannedUsers::Steady(_) => None,
-                PlannedUsers::Staged(shape) => Some(shape.clone()),
-            },
+            timetable: RefCell::default(),
+            legs: Cell::new(0),
+            change_at_ns: Cell::new(NEVER),
             pacing_ns: load.pacing.map_or(0, nanoseconds),
-            users_max: load.users.most().into(),
+            numbering: Cell::new(numbering),
             each: match load.iterations {
                 Some(Amount::PerUser(iterations)) => Some(iterations),
                 Some(Amount::InAll(_)) | None => None,
@@ -54,26 +69,71 @@ impl Users {
             is_granted: matches!(load.iterations, Some(Amount::InAll(_))),
             claimed: RefCell::new(0..0),
             is_exhausted: Cell::new(false),
-            live: Cell::new(users),
+            present: RefCell::default(),
         }
     }
 
-    /// Whether every user has left for good.
+    /// From `from_ns` on, in run time, the users of these stripes are the worker's. Gives those that need a slot, by
+    /// number, each with the place of that.
+    pub(crate) fn learn(
+        &self,
+        from_ns: u64,
+        stripes: StripeSet,
+        plan: &Arc<ClosedPlan>,
+        take_over: Arc<TakeOver>,
+    ) -> Vec<(u32, usize)> {
+        self.numbering.set(plan.numbering);
+        let numbers: Vec<u32> = stripes.numbers_below(plan.load.users.most()).collect();
+        let plan = Arc::clone(plan);
+        let mut timetable = self.timetable.borrow_mut();
+        timetable.push(UserLeg { from_ns, stripes, plan, take_over });
+        self.legs.set(self.legs.get().wrapping_add(1));
+        self.change_at_ns.set(self.change_at_ns.get().min(from_ns));
+        let mut present = self.present.borrow_mut();
+        let comes = |&number: &u32| timetable.span(number, from_ns).is_some();
+        numbers
+            .into_iter()
+            .filter(comes)
+            .filter_map(|number| Some((number, present.enter(number)?)))
+            .collect()
+    }
+
+    /// When the next leg begins, in run time.
+    #[inline]
+    pub(crate) fn change_at_ns(&self) -> u64 {
+        self.change_at_ns.get()
+    }
+
+    /// A leg has begun by `now_ns`.
+    pub(crate) fn change(&self, now_ns: u64) {
+        self.change_at_ns.set(self.timetable.borrow().change_after(now_ns));
+    }
+
+    /// Whether there is no user that might begin anything.
     pub(crate) fn are_gone(&self) -> bool {
-        self.live.get() == 0
+        self.present.borrow().numbers.is_empty()
     }
 
-    /// A user has left for good.
-    pub(crate) fn left(&self) {
-        self.live.set(self.live.get() - 1);
+    /// A user has left this slot for good.
+    pub(crate) fn left(&self, number: u32, slot: usize) {
+        let mut present = self.present.borrow_mut();
+        present.numbers.remove(&number);
+        present.free.push(slot);
     }
 
-    /// The first span of time of a user that ends after `from_ns` of run time.
-    fn span(&self, number: u32, from_ns: u64) -> Option<Range<u64>> {
-        match &self.shape {
-            Some(shape) => shape.span(number, from_ns),
-            None => Some(0..NEVER),
-        }
+    /// Whether each user has a number of iterations of its own.
+    pub(crate) fn have_own_numbers(&self) -> bool {
+        self.each.is_some()
+    }
+
+    /// The first span of time of a user that ends after `after_ns` of run time.
+    fn span(&self, number: u32, after_ns: u64) -> Option<Range<u64>> {
+        self.timetable.borrow().span(number, after_ns)
+    }
+
+    /// When this user is first given away after `after_ns`, in run time.
+    fn given_away_ns(&self, number: u32, after_ns: u64) -> u64 {
+        self.timetable.borrow().given_away_ns(number, after_ns)
     }
 
     /// The number of an iteration that may be started.
@@ -107,6 +167,19 @@ impl Users {
     }
 }
 
+impl Present {
+    /// A place for the slot of a user, unless it has one.
+    fn enter(&mut self, number: u32) -> Option<usize> {
+        if !self.numbers.insert(number) {
+            return None;
+        }
+        Some(self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        }))
+    }
+}
+
 enum Claimed {
     Number(u64),
     Later,
@@ -119,10 +192,16 @@ pub(crate) struct User {
     /// Its number in the fleet.
     number: u32,
     gauges: Rc<Gauges>,
+    /// How many legs it has taken note of.
+    legs: u32,
     /// Its span of time, in run time: the one that it is in, or the next one.
     span: Option<Range<u64>>,
+    /// When it is given away, in run time.
+    given_away_ns: u64,
     /// Whether it is counted among the users that are there.
     is_there: bool,
+    /// From when on, in run time, it is here.
+    from_ns: u64,
     /// Iterations that it began.
     begun: u64,
     /// When its pace lets it begin the next one, on the agent's clock; 0 for at once.
@@ -130,17 +209,23 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// The user with this number. One whose time begins with the run is there already.
-    pub(crate) fn new(users: &Users, number: u32, gauges: &Rc<Gauges>) -> Self {
-        let span = users.span(number, 0);
-        let is_first = span.as_ref().is_some_and(|span| span.start == 0);
-        let mut user =
-            Self { number, gauges: Rc::clone(gauges), span, is_there: false, begun: 0, pace_ns: 0 };
-        if is_first {
-            user.is_there = true;
+    /// The user with this number, which is the worker's from `from_ns` of run time on. One whose time begins with the run,
+    /// as far as it is this engine's, is there already.
+    pub(crate) fn new(
+        users: &Users,
+        number: u32,
+        from_ns: u64,
+        has_begun: bool,
+        gauges: &Rc<Gauges>,
+    ) -> Self {
+        let span = users.span(number, from_ns);
+        let is_there = !has_begun && span.as_ref().is_some_and(|span| span.start <= from_ns);
+        if is_there {
             gauges.users.up();
         }
-        user
+        let given_away_ns = users.given_away_ns(number, from_ns);
+        let (gauges, legs) = (Rc::clone(gauges), users.legs.get());
+        Self { number, gauges, legs, span, given_away_ns, is_there, from_ns, begun: 0, pace_ns: 0 }
     }
 
     /// Its number in the fleet.
@@ -151,6 +236,35 @@ impl User {
     /// Whether its time has come and is not over.
     pub(crate) fn is_there(&self) -> bool {
         self.is_there
+    }
+
+    /// Whether it was given away and is another engine's, or another worker's, by now: it finishes its current request, and
+    /// no more.
+    pub(crate) fn is_given_away(&mut self, users: &Users, worker: &Worker, now_ns: u64) -> bool {
+        self.take_note(users, worker, now_ns);
+        worker.run_ns(now_ns) >= self.given_away_ns
+    }
+
+    /// Takes note of the legs that were heard of since it looked.
+    #[inline]
+    fn take_note(&mut self, users: &Users, worker: &Worker, now_ns: u64) {
+        if self.legs != users.legs.get() {
+            self.look_again(users, worker.run_ns(now_ns));
+        }
+    }
+
+    /// Whose time it is must notice that it is over, by now or long since.
+    #[cold]
+    fn look_again(&mut self, users: &Users, now_ns: u64) {
+        self.legs = users.legs.get();
+        let present = self.span.as_ref().filter(|_| self.is_there);
+        let after_ns = present.map_or(now_ns, |span| span.start);
+        self.enter_span_after(users, after_ns);
+    }
+
+    fn enter_span_after(&mut self, users: &Users, after_ns: u64) {
+        self.span = users.span(self.number, after_ns);
+        self.given_away_ns = users.given_away_ns(self.number, after_ns);
     }
 
     /// Its time has come, at `at_ns`.
@@ -187,12 +301,17 @@ impl User {
             }
             Leave::Given => {}
         }
+        self.take_note(users, worker, now_ns);
         if users.is_exhausted.get() || users.each.is_some_and(|each| self.begun >= each) {
             return Next::Over;
         }
         let Some(from_ns) = self.enter_span(users, worker, now_ns) else { return Next::Over };
         let begins_ns = from_ns.max(self.pace_ns);
         if now_ns < begins_ns {
+            if now_ns < from_ns {
+                // Where it is there still, all of its last span is forgotten.
+                self.go(worker, now_ns);
+            }
             worker.set_alarm(begins_ns, slot);
             return Next::Wait;
         }
@@ -211,13 +330,16 @@ impl User {
     #[inline]
     fn enter_span(&mut self, users: &Users, worker: &Worker, now_ns: u64) -> Option<u64> {
         loop {
-            let Range { start, end } = self.span.clone()?;
+            let Some(Range { start, end }) = self.span.clone() else {
+                self.go(worker, now_ns);
+                return None;
+            };
             let end_ns = worker.clock_ns(end);
             if now_ns < end_ns {
                 return Some(worker.clock_ns(start));
             }
             self.go(worker, end_ns);
-            self.span = users.span(self.number, end);
+            self.enter_span_after(users, end);
         }
     }
 
@@ -226,7 +348,7 @@ impl User {
         if users.is_granted {
             users.claim(worker, now_ns)
         } else {
-            Claimed::Number(self.begun * users.users_max + u64::from(self.number))
+            Claimed::Number(users.numbering.get().number(self.number, self.from_ns, self.begun))
         }
     }
 

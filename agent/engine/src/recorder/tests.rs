@@ -14,7 +14,7 @@ fn recorder(has_due_times: bool) -> (Recorder, Receiver<ToReporter>, Sender<Box<
     let (to_worker, cleared) = mpsc::channel();
     let outbox = Outbox { worker: 0, to_reporter, cleared };
     let mut recorder = Recorder::new(Rc::default(), outbox, 2, has_due_times);
-    recorder.begin(START_NS);
+    recorder.begin(START_NS, 0);
     (recorder, reported, to_worker)
 }
 
@@ -117,4 +117,26 @@ fn a_cleared_window_is_taken_and_nothing_of_it_stays() {
                 .all(|(_, results)| results.used_rows().count() == 0 && results.timing.is_empty())
         );
     }
+}
+
+#[test]
+fn who_begins_later_begins_in_that_second() {
+    let (mut recorder, reported, _to_worker) = recorder(true);
+    recorder.gauges.users.up();
+    recorder.begin(START_NS, 12_300 * MS);
+    recorder.user_came(START_NS + 12_500 * MS);
+    recorder.roll(START_NS + 13_000 * MS);
+    recorder.finish();
+    let seconds: Vec<_> = windows(&reported)
+        .iter()
+        .map(|(second, next, window)| (*second, *next, window.scalars.users))
+        .collect();
+    assert_eq!(seconds, [(12, Some(13), 0)]);
+    recorder.begin(START_NS, 13_000 * MS);
+    recorder.finish();
+    let seconds: Vec<_> = windows(&reported)
+        .iter()
+        .map(|(second, next, window)| (*second, *next, window.scalars.users))
+        .collect();
+    assert_eq!(seconds, [(13, None, 1)]);
 }

@@ -35,7 +35,7 @@ impl Slot {
     pub(super) async fn request(&mut self, worker: &Rc<Worker>, has_waited: bool) -> Ending {
         self.traffic = Traffic::default();
         self.connecting_ns = None;
-        if self.now_ns >= worker.control.lease_until_ns() {
+        if !worker.has_lease(self.now_ns) {
             self.await_lease(worker, AT_THE_END).await;
         }
         let ahead = self.ahead.take();
@@ -135,6 +135,7 @@ impl Slot {
             return Err(Miss::Failed(ErrorKind::ClosedEarly));
         };
         let (exchange, slot) = (&mut self.exchange, self.index);
+        let bytes = request.bytes_of(self.turn.n, &mut self.scratch);
         exchange.begin(request, self.now_ns);
         let spins = worker.spinning.for_answer(worker.gauges.in_flight.get());
         let result = poll_fn(|cx| {
@@ -142,7 +143,7 @@ impl Slot {
                 return Poll::Ready(Err(Miss::Expired));
             }
             let mut buffer = worker.buffer.borrow_mut();
-            let poll = exchange.poll(cx, connection, request.bytes(), &mut buffer, worker.clock);
+            let poll = exchange.poll(cx, connection, bytes, &mut buffer, worker.clock);
             if spins && poll.is_pending() {
                 spin(cx, worker, exchange.marks().sent_ns);
             }
@@ -226,7 +227,7 @@ impl Slot {
 
     /// Waits until there is a lease, or `until_ns` or the end of the run comes first.
     async fn await_lease(&mut self, worker: &Worker, until_ns: u64) {
-        while self.now_ns >= worker.control.lease_until_ns() && !worker.is_cancelled() {
+        while !worker.has_lease(self.now_ns) && !worker.is_cancelled() {
             worker.watch(self.index, until_ns);
             worker.park(self.index);
             self.woken(worker).await;

@@ -5,26 +5,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc;
 
+use tokio::runtime::LocalRuntime;
 use tokio::sync::mpsc::unbounded_channel;
-use volley_plan::Plan;
-use volley_plan::link::{ArrivalShare, Share, UserShare};
-use volley_plan::shape::Stripes;
-use volley_plan::{Model, model};
-use volley_stats::{Histogram, Part, Row, RowKey, Timed, Window};
+use volley_plan::allow::AllowList;
+use volley_plan::link::{Hand, Share};
+use volley_plan::{Adjust, Plan};
+use volley_stats::{Histogram, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
 
 use super::World;
 use super::target::{AnsweredAt, Seen, Target};
 use crate::connection;
-use crate::engine;
+use crate::control::Control;
+use crate::deal::Deal;
 use crate::merger::Merger;
-use crate::pace::Work;
 use crate::reporter::ToReporter;
 use crate::timer::Timer;
 use crate::worker::{Lines, Worker, WorkerPlan};
-use crate::{Command, Spin, prepare};
+use crate::{Command, Setup, Spin, prepare};
 
 /// Run time 0 on the agent's clock: a number that nobody takes for a run time.
 const START_NS: u64 = 7_000_000_123;
+/// So long before its share counts an agent that joins is told to start.
+const JOIN_LEAD_NS: u64 = SECOND_NS / 2;
 /// A lease that doesn't end.
 const FOR_EVER: u64 = 1 << 60;
 
@@ -33,7 +35,11 @@ const FOR_EVER: u64 = 1 << 60;
 pub(crate) struct Agent {
     plan: Arc<Plan>,
     share: Share,
-    workers: u32,
+    workers: usize,
+    /// How the load was adjusted before.
+    adjusted: Vec<Adjust>,
+    /// From which run time on the share is its own.
+    from_ns: u64,
     lease_until_ns: u64,
     /// What it is told when, in run time.
     commands: Vec<(u64, Command)>,
@@ -58,11 +64,13 @@ impl Agent {
     /// An agent that does all of a plan, against a target that takes so long for each answer.
     pub(crate) fn alone(text: &str, answer_ns: u64) -> Self {
         let plan = plan(text);
-        let share = whole(&plan);
+        let share = Share::all(&plan);
         Self {
             plan: Arc::new(plan),
             share,
             workers: 1,
+            adjusted: Vec::new(),
+            from_ns: 0,
             lease_until_ns: FOR_EVER,
             commands: Vec::new(),
             stands_still: 0..0,
@@ -71,17 +79,29 @@ impl Agent {
     }
 
     /// Agent `index` of `agents`, which have its whole share between them.
-    pub(crate) fn of(self, index: u32, agents: u32) -> Self {
-        let share =
-            match Work::new(&self.plan, &self.share, 1).expect("a share of the plan").dealt(index, agents) {
-                Work::Closed { share, .. } => Share::Users(share),
-                Work::Open { share, .. } => Share::Arrivals(share),
-            };
+    pub(crate) fn of(self, index: usize, agents: usize) -> Self {
+        let share = self.shares(agents).swap_remove(index);
+        self.with_share(share)
+    }
+
+    /// Its whole share, dealt to so many agents.
+    pub(crate) fn shares(&self, agents: usize) -> Vec<Share> {
+        let hands = vec![Hand { weight: 1, holds: None }; agents];
+        self.share.dealt(&self.plan.load, &hands)
+    }
+
+    pub(crate) fn with_share(self, share: Share) -> Self {
         Self { share, ..self }
     }
 
-    pub(crate) fn with_workers(self, workers: u32) -> Self {
+    pub(crate) fn with_workers(self, workers: usize) -> Self {
         Self { workers, ..self }
+    }
+
+    /// It joins a run that goes on, with a load that was so adjusted, and hears of the start half a second before its share
+    /// counts.
+    pub(crate) fn joining(self, from_ns: u64, adjusted: &[Adjust]) -> Self {
+        Self { from_ns, adjusted: adjusted.to_vec(), ..self }
     }
 
     pub(crate) fn with_lease(self, until_ns: u64) -> Self {
@@ -103,40 +123,55 @@ impl Agent {
     }
 
     pub(crate) fn run(self) -> Ran {
-        let mut merger = Merger::new(self.workers as usize);
+        let workers = self.control(World::new()).workers();
+        let mut merger = Merger::new(workers);
         let mut seen = Vec::new();
-        for index in 0..self.workers {
+        for index in 0..workers {
             seen.extend(self.run_worker(index, &mut merger));
         }
         seen.sort_by_key(|seen| seen.at_ns);
         Ran { window: merger.last(), seen }
     }
 
-    fn run_worker(&self, index: u32, merger: &mut Merger) -> Vec<Seen> {
-        let world = World::new();
-        world.stand_still(START_NS + self.stands_still.start..START_NS + self.stands_still.end);
-        let runtime = world.runtime();
-        let target = Target::new(world, START_NS, Rc::clone(&self.answered_at));
-        let work = Work::new(&self.plan, &self.share, 1).expect("a share of the plan");
-        let control = Arc::new(engine::control(&self.plan.load, Some(&work), self.workers as usize));
-        let plan = WorkerPlan {
+    fn control(&self, world: &'static World) -> Control {
+        let setup = Setup {
             plan: Arc::clone(&self.plan),
-            requests: prepare::requests(&self.plan).expect("requests"),
-            work: work.dealt(index, self.workers),
-            index: index as usize,
-            workers: self.workers as usize,
+            share: self.share.clone(),
+            adjusted: self.adjusted.clone(),
+            allow: Arc::new(AllowList::anything()),
+            workers: self.workers,
             seed: 1,
             clock: world.clock(),
             spin: Spin::Off,
         };
-        control.obey(Command::Start { at_ns: START_NS, lease_until_ns: self.lease_until_ns });
-        for (at_ns, command) in self.commands.clone() {
-            let control = Arc::clone(&control);
-            runtime.spawn_local(async move {
-                world.sleep_until(START_NS + at_ns).await;
-                control.obey(command);
-            });
+        Control::new(Deal::new(&setup).expect("a share of the plan"))
+    }
+
+    fn run_worker(&self, index: usize, merger: &mut Merger) -> Vec<Seen> {
+        let world = World::new();
+        world.stand_still(START_NS + self.stands_still.start..START_NS + self.stands_still.end);
+        let runtime = world.runtime();
+        let target = Target::new(world, START_NS, Rc::clone(&self.answered_at));
+        let control = Arc::new(self.control(world));
+        let plan = WorkerPlan {
+            plan: Arc::clone(&self.plan),
+            requests: prepare::requests(&self.plan).expect("requests"),
+            index,
+            workers: control.workers(),
+            seed: 1,
+            clock: world.clock(),
+            spin: Spin::Off,
+        };
+        let start =
+            Command::Start { at_ns: START_NS, from_ns: self.from_ns, lease_until_ns: self.lease_until_ns };
+        match self.from_ns.checked_sub(JOIN_LEAD_NS) {
+            None => control.obey(start, 0),
+            Some(told_ns) => tell(world, &runtime, &control, told_ns, start),
         }
+        for (at_ns, command) in self.commands.clone() {
+            tell(world, &runtime, &control, at_ns, command);
+        }
+        merger.begins_at(u32::try_from(self.from_ns / SECOND_NS).expect("a second"));
         let (to_reporter, reported) = mpsc::channel();
         let (_to_worker, cleared) = mpsc::channel();
         let lines = Lines { control, events: unbounded_channel().0, to_reporter, cleared };
@@ -144,23 +179,20 @@ impl Agent {
         Worker::run_on(&runtime, &timer, plan, connection::Target::Virtual(target.clone()), lines, || ());
         for message in reported.try_iter() {
             if let ToReporter::Window { second, next, window, .. } = message {
-                merger.add(index as usize, second, next, &window);
+                merger.add(index, second, next, &window);
             }
         }
         target.seen()
     }
 }
 
-/// A share that is all of a plan's load.
-fn whole(plan: &Plan) -> Share {
-    match &plan.load.model {
-        Model::Closed(load) => Share::Users(UserShare { users: load.users.most(), first_user: 0, every: 1 }),
-        Model::Open(model::OpenLoad { max_in_flight, .. }) => Share::Arrivals(ArrivalShare {
-            stripes: Stripes::default().all(),
-            max_in_flight: *max_in_flight,
-            connections: plan.http.connections,
-        }),
-    }
+/// The command comes at this run time.
+fn tell(world: &'static World, runtime: &LocalRuntime, control: &Arc<Control>, at_ns: u64, command: Command) {
+    let control = Arc::clone(control);
+    runtime.spawn_local(async move {
+        world.sleep_until(START_NS + at_ns).await;
+        control.obey(command, world.now_ns());
+    });
 }
 
 impl Ran {
@@ -201,6 +233,29 @@ impl Ran {
         let seconds = self.window.seconds.keys();
         let row = |second| self.window.rows.get(&RowKey { part, ..RowKey::second(second, step) });
         seconds.map(|&second| row(second).map_or(0, |row| row.counters.started)).collect()
+    }
+
+    /// Measured iterations of each second: started, missed. Seconds without any at the end are left out.
+    pub(crate) fn iterations(&self) -> Vec<(u64, u64)> {
+        let of = |second: &Second| (second.iterations.started, second.iterations.missed);
+        let mut iterations: Vec<_> = self.window.seconds.values().map(of).collect();
+        while iterations.last() == Some(&(0, 0)) {
+            iterations.pop();
+        }
+        iterations
+    }
+
+    /// Users at the beginning of each second.
+    pub(crate) fn users(&self) -> Vec<u32> {
+        self.window.seconds.values().map(|second| second.users).collect()
+    }
+
+    /// The numbers of the iterations whose requests the target saw, rising. None may come twice.
+    pub(crate) fn numbers(&self) -> Vec<u64> {
+        let mut numbers: Vec<u64> = self.seen.iter().filter_map(|seen| seen.n).collect();
+        numbers.sort_unstable();
+        assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "one twice");
+        numbers
     }
 
     /// Run times at which the target saw requests.

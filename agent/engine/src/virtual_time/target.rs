@@ -20,6 +20,8 @@ pub(crate) struct Seen {
     pub(crate) at_ns: u64,
     pub(crate) connection: u32,
     pub(crate) path: String,
+    /// The number of its iteration, where the request tells it.
+    pub(crate) n: Option<u64>,
 }
 
 /// When a request is answered that came at this run time, with this path; never, where it gives nothing.
@@ -60,8 +62,8 @@ impl Target {
 
     async fn serve(self, mut stream: DuplexStream, connection: u32) {
         let mut read = Vec::new();
-        while let Some(path) = next_path(&mut stream, &mut read).await {
-            let seen = Seen { at_ns: self.world.now_ns() - self.start_ns, connection, path };
+        while let Some((path, n)) = next_request(&mut stream, &mut read).await {
+            let seen = Seen { at_ns: self.world.now_ns() - self.start_ns, connection, path, n };
             let answered_at = (self.answered_at)(&seen);
             self.seen.borrow_mut().push(seen);
             match answered_at {
@@ -75,12 +77,14 @@ impl Target {
     }
 }
 
-/// The path of the next request; nothing when there is none.
-async fn next_path(stream: &mut DuplexStream, read: &mut Vec<u8>) -> Option<String> {
+/// The path of the next request, and the number that it tells in its line `x-n`; nothing when there is none.
+async fn next_request(stream: &mut DuplexStream, read: &mut Vec<u8>) -> Option<(String, Option<u64>)> {
     loop {
         if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
             let head: Vec<u8> = read.drain(..end + 4).collect();
-            return String::from_utf8(head).ok()?.split(' ').nth(1).map(str::to_owned);
+            let head = String::from_utf8(head).ok()?;
+            let n = head.lines().find_map(|line| line.strip_prefix("x-n: ")?.parse().ok());
+            return head.split(' ').nth(1).map(|path| (path.to_owned(), n));
         }
         if stream.read_buf(read).await.ok()? == 0 {
             return None;

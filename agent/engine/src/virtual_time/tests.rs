@@ -1,6 +1,8 @@
 //! Cases and promises that are exact in virtual time.
 
+mod changes;
 mod closed;
+mod joining;
 mod limits;
 mod open;
 mod scenarios;

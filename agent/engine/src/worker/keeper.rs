@@ -6,18 +6,10 @@
 use std::io;
 use std::rc::Rc;
 
-use volley_plan::shape::Arrival;
-use volley_stats::Part;
-
 use super::Worker;
 use crate::control::NEVER;
-use crate::exchange::Marks;
-use crate::http1::Outcome;
 use crate::pace::{Arrivals, Pace};
-use crate::recorder::{Asked, Ended, Ending, Traffic};
-use crate::slot::Slot;
 use crate::timer::Timer;
-use crate::turn::Turn;
 
 /// The longest that a keeper rests, in nanoseconds.
 const HEARTBEAT_NS: u64 = 50_000_000;
@@ -74,14 +66,17 @@ impl Worker {
 
     /// Does all that is due at `now_ns`. What was due in a second is filed before that second is closed.
     fn look(self: &Rc<Self>, now_ns: u64) {
-        if !self.has_begun() && now_ns >= self.control.start_ns() {
+        self.take_word();
+        // Not before it knows what it has to do, which it may see a moment later than the start.
+        if !self.has_begun() && self.legs_taken.get() > 0 && now_ns >= self.control.begin_ns() {
             self.begin();
         }
+        self.change_users(now_ns);
         self.take_up_due(now_ns);
         // Where iterations may go on to their end there is no stop before the drain is over.
         let stop_ns = self.control.stop_at_ns().min(self.control.cancel_at_ns());
-        if now_ns >= stop_ns && !self.has_stopped.replace(true) {
-            self.stop();
+        if now_ns >= stop_ns {
+            self.stop(now_ns);
         }
         self.make_slots(now_ns);
         self.roll(now_ns);
@@ -94,108 +89,17 @@ impl Worker {
         self.deadlines.scan(now_ns);
     }
 
-    /// Run time begins.
+    /// Run time begins, as far as it is this engine's.
     fn begin(&self) {
         let start_ns = self.control.start_ns();
         self.began_ns.set(start_ns);
         let mut recorder = self.recorder.borrow_mut();
-        recorder.begin(start_ns);
+        recorder.begin(start_ns, self.control.begin_ns() - start_ns);
         self.second_end_ns.set(recorder.end_ns());
         self.wake_parked();
     }
 
-    /// Takes up every arrival that is due by now: with a lease, and as long as it can still be sent.
-    pub(super) fn take_up_due(self: &Rc<Self>, now_ns: u64) {
-        let Pace::Open(arrivals) = &self.pace else { return };
-        let control = &self.control;
-        if !self.has_begun() || now_ns >= control.lease_until_ns() || now_ns >= control.cancel_at_ns() {
-            return;
-        }
-        let until_ns = self.run_ns(control.stop_at_ns().min(now_ns + 1));
-        while let Some(arrival) = arrivals.take_before(until_ns) {
-            self.admit(arrivals, arrival, now_ns);
-        }
-    }
-
-    /// Takes an arrival up, or misses it where too many iterations are in flight.
-    #[inline]
-    fn admit(self: &Rc<Self>, arrivals: &Arrivals, arrival: Arrival, now_ns: u64) {
-        if arrivals.is_full() {
-            return self.miss(arrival);
-        }
-        let due_ns = self.clock_ns(arrival.due_ns);
-        let turn = Turn { n: arrival.n, due_ns, part: self.part_at(due_ns), queued_ns: None };
-        // One that waits for a connection is entered once it has one.
-        if let Some(slot) = arrivals.admit(turn, now_ns) {
-            self.enter(&turn);
-            self.deadlines.wake(slot);
-        }
-    }
-
-    /// Makes slots for turns that wait.
-    fn make_slots(self: &Rc<Self>, now_ns: u64) {
-        let Pace::Open(arrivals) = &self.pace else { return };
-        while let Some(slot) = arrivals.new_slot(now_ns) {
-            // It lives as long as the worker's runtime.
-            drop(tokio::task::spawn_local(Slot::for_arrivals(self, slot).run()));
-        }
-    }
-
-    fn miss(&self, arrival: Arrival) {
-        let due_ns = self.clock_ns(arrival.due_ns);
-        self.miss_due(due_ns, self.part_at(due_ns));
-    }
-
-    fn miss_due(&self, due_ns: u64, part: Part) {
-        self.open_second(due_ns);
-        self.recorder.borrow_mut().iteration_missed(due_ns, part);
-    }
-
-    /// No iteration starts any more. Arrivals that were due before and not taken up are missed.
-    fn stop(&self) {
-        if let (Pace::Open(arrivals), true) = (&self.pace, self.has_begun()) {
-            let stop_ns = self.run_ns(self.control.stop_at_ns());
-            while let Some(arrival) = arrivals.take_before(stop_ns) {
-                self.miss(arrival);
-            }
-            arrivals.close();
-        }
-        self.wake_parked();
-        self.wake_sleepers();
-    }
-
-    /// Cuts off what is in flight. What waited for a connection and never got one was sent by nobody: it is missed.
-    fn cancel(&self, now_ns: u64) {
-        self.deadlines.expire_all();
-        self.wake_parked();
-        self.wake_sleepers();
-        let Pace::Open(arrivals) = &self.pace else { return };
-        while let Some(turn) = arrivals.take_back() {
-            match turn.queued_ns {
-                Some(_) => self.miss_due(turn.due_ns, turn.part),
-                None => self.cancel_waiting(&turn, now_ns),
-            }
-        }
-    }
-
-    /// Enters in the books that a turn's first request was cut off before its slot, which was woken, came to it.
-    fn cancel_waiting(&self, turn: &Turn, now_ns: u64) {
-        let mut recorder = self.recorder.borrow_mut();
-        recorder.lagged(turn.part, now_ns.saturating_sub(turn.due_ns));
-        let Some(step) = self.script.first_request(turn.n) else { return };
-        recorder.request_ended(&Ended {
-            asked: Asked { step, part: turn.part, due_ns: turn.due_ns, taken_ns: now_ns },
-            at_ns: now_ns,
-            waited_ns: None,
-            connecting_ns: None,
-            marks: Marks::default(),
-            traffic: Traffic::default(),
-            ending: Ending::Cancelled,
-            outcome: Outcome::default(),
-        });
-    }
-
-    fn wake_parked(&self) {
+    pub(super) fn wake_parked(&self) {
         for slot in self.parked.take() {
             self.deadlines.wake(slot);
         }
@@ -205,7 +109,7 @@ impl Worker {
     fn next_due_ns(&self, now_ns: u64) -> u64 {
         let Pace::Open(arrivals) = &self.pace else { return NEVER };
         let due_ns = if self.has_begun() { self.clock_ns(arrivals.due_ns()) } else { NEVER };
-        let lease_until_ns = self.control.lease_until_ns();
+        let lease_until_ns = self.lease_until_ns.get();
         if now_ns < lease_until_ns && due_ns < lease_until_ns { due_ns } else { NEVER }
     }
 
@@ -218,7 +122,8 @@ impl Worker {
             Pace::Closed(_) => NEVER,
         };
         [
-            unless(self.has_begun(), control.start_ns()),
+            unless(self.has_begun(), control.begin_ns()),
+            unless(self.has_stopped.get(), self.clock_ns(self.pace.change_at_ns())),
             unless(self.has_stopped.get(), control.stop_at_ns()),
             unless(self.is_cancelled.get(), control.cancel_at_ns()),
             self.second_end_ns.get(),
@@ -241,10 +146,19 @@ impl Worker {
         if !self.has_begun() {
             return self.is_cancelled.get();
         }
-        let is_done = match &self.pace {
-            Pace::Closed(users) => users.are_gone(),
-            Pace::Open(arrivals) => arrivals.is_done(),
-        };
-        is_done && (self.ends_by_count || self.has_stopped.get() || self.is_cancelled.get())
+        let has_ended = self.has_stopped.get() || self.is_cancelled.get();
+        match &self.pace {
+            Pace::Closed(users) => {
+                let has_done_all = || users.have_own_numbers() || self.control.is_exhausted();
+                users.are_gone() && (has_ended || has_done_all())
+            }
+            Pace::Open(arrivals) => arrivals.is_done() && (has_ended || self.will_get_no_more(arrivals)),
+        }
+    }
+
+    /// Whether a number of iterations ends the run and its last one is due within the lease: whatever change of share this
+    /// worker hasn't heard of takes effect after that.
+    fn will_get_no_more(&self, arrivals: &Arrivals) -> bool {
+        arrivals.ends_at_ns().is_some_and(|ends_at_ns| self.has_lease(self.clock_ns(ends_at_ns)))
     }
 }

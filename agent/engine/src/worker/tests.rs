@@ -6,11 +6,13 @@ use std::sync::mpsc;
 use std::thread;
 
 use tokio::sync::mpsc::unbounded_channel;
-use volley_plan::link::{Share, UserShare};
+use volley_plan::allow::AllowList;
+use volley_plan::link::Share;
 use volley_stats::{Counters, ErrorKind};
 
 use super::*;
-use crate::{Command, engine, prepare};
+use crate::deal::Deal;
+use crate::{Command, Setup, prepare};
 
 const REQUESTS: u64 = 60;
 
@@ -40,16 +42,19 @@ fn closed_address() -> SocketAddr {
 fn run_on(addresses: Vec<SocketAddr>) -> Counters {
     let text = format!("target: http://localhost/\nusers: 6\nrequests: {REQUESTS}\ntimeout: 5s");
     let plan = Arc::new(volley_plan::parse(&text).unwrap());
-    let share = Share::Users(UserShare { users: 6, first_user: 0, every: 1 });
-    let work = Work::new(&plan, &share, 1).unwrap();
-    let control = Arc::new(engine::control(&plan.load, Some(&work), 1));
-    control.obey(Command::Grant { from: 0, to: REQUESTS, last: true });
-    control.obey(Command::Start { at_ns: 0, lease_until_ns: u64::MAX });
+    let (clock, spin, seed) = (Clock::start(), Spin::Off, 1);
+    let (share, allow) = (Share::all(&plan), Arc::new(AllowList::anything()));
+    let adjusted = Vec::new();
+    let setup = Setup { plan: Arc::clone(&plan), share, adjusted, allow, workers: 1, seed, clock, spin };
+    let control = Arc::new(Control::new(Deal::new(&setup).unwrap()));
+    let start = Command::Start { at_ns: clock.now_ns(), from_ns: 0, lease_until_ns: u64::MAX };
+    for command in [Command::Grant { from: 0, to: REQUESTS, last: true }, start] {
+        control.obey(command, clock.now_ns());
+    }
     let (to_reporter, reported) = mpsc::channel();
     let (_to_worker, cleared) = mpsc::channel();
     let requests = prepare::requests(&plan).unwrap();
-    let (clock, spin) = (Clock::start(), Spin::Off);
-    let worker = WorkerPlan { plan, requests, work, index: 0, workers: 1, seed: 1, clock, spin };
+    let worker = WorkerPlan { plan, requests, index: 0, workers: 1, seed, clock, spin };
     run(worker, addresses, Lines { control, events: unbounded_channel().0, to_reporter, cleared });
     let mut counters = Counters::default();
     for message in reported {

@@ -12,9 +12,7 @@ use super::{Lines, Worker, WorkerPlan};
 use crate::Clock;
 use crate::connection::Target;
 use crate::health::ThreadTime;
-use crate::pace::{Pace, User, Work};
 use crate::reporter::ToReporter;
-use crate::slot::Slot;
 use crate::timer::Timer;
 
 /// Says that a worker is done, in whatever way its thread ends.
@@ -67,17 +65,7 @@ impl Worker {
         lines: Lines,
         stands_by: impl FnOnce(),
     ) {
-        let numbers: Vec<u32> = match &plan.work {
-            Work::Closed { share, .. } => share.numbers().collect(),
-            Work::Open { .. } => Vec::new(),
-        };
         let worker = Rc::new(Self::new(plan, target, lines));
-        if let Pace::Closed(users) = &worker.pace {
-            for (slot, &number) in numbers.iter().enumerate() {
-                let user = User::new(users, number, &worker.gauges);
-                runtime.spawn_local(Slot::for_user(&worker, slot, user).run());
-            }
-        }
         stands_by();
         if let Err(error) = runtime.block_on(worker.keep(timer)) {
             tracing::error!(worker = worker.index, %error, "a worker's timer failed, its slots are gone");

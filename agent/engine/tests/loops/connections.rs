@@ -61,7 +61,7 @@ async fn case_09_a_connection_that_was_closed_while_idle_is_replaced_and_nothing
     assert!(!run.window().await);
     assert_eq!(target.seen().connections(), 4);
     run.command(Command::Lease { until_ns: FOR_EVER });
-    run.command(Command::Stop { at_ns: 1_200_000_000, drain_ns: 1_000_000_000 });
+    run.command(Command::Stop { at_ns: 2_000_000_000, drain_ns: 1_000_000_000 });
     let report = run.finish().await;
     let counters = report.counters();
     assert_eq!((counters.failed, counters.resent, counters.cancelled), (0, 0, 0));

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic where it stands")]
 
 mod answers;
+mod changes;
 mod connections;
 mod counts;
 mod open;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use volley_engine::{Clock, Command, Engine, Event, Setup, Spin};
-use volley_plan::link::{ArrivalShare, Share, UserShare};
-use volley_plan::shape::Stripes;
+use volley_plan::allow::AllowList;
+use volley_plan::link::Share;
 use volley_plan::{Amount, Ledger, Model, Plan, Step};
 use volley_stats::{Counters, ErrorKind, Iterations, SECOND_NS, TotalRow, Window};
 
@@ -141,16 +141,22 @@ impl Run {
     }
 
     pub(crate) fn launch(plan: Plan, workers: usize) -> Self {
-        let share = whole(&plan);
-        let granted = match &plan.load.model {
+        let share = Share::all(&plan);
+        Self::launch_share(plan, share, workers, AllowList::anything())
+    }
+
+    /// An engine for a share of a plan, which may be sent to these targets.
+    pub(crate) fn launch_share(plan: Plan, share: Share, workers: usize, allow: AllowList) -> Self {
+        let (granted, users) = match &plan.load.model {
             Model::Closed(load) => match load.iterations {
-                Some(Amount::InAll(iterations)) => Some(iterations),
-                _ => None,
+                Some(Amount::InAll(iterations)) => (Some(iterations), load.users.most()),
+                _ => (None, load.users.most()),
             },
-            Model::Open(_) => None,
+            Model::Open(_) => (None, 0),
         };
-        let (clock, users) = (Clock::start(), share.users());
-        let setup = Setup { plan: Arc::new(plan), share, workers, seed: 1, clock, spin: Spin::Auto };
+        let (clock, spin, plan) = (Clock::start(), Spin::Auto, Arc::new(plan));
+        let allow = Arc::new(allow);
+        let setup = Setup { plan, share, adjusted: Vec::new(), allow, workers, seed: 1, clock, spin };
         let (engine, events) = Engine::launch(setup);
         Self {
             engine: Some(engine),
@@ -162,6 +168,11 @@ impl Run {
             late_rows: false,
             report: Report::default(),
         }
+    }
+
+    /// What the engine's clock reads.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
     }
 
     pub(crate) fn command(&self, command: Command) {
@@ -177,7 +188,7 @@ impl Run {
         }) {
             self.grant(first);
         }
-        self.command(Command::Start { at_ns: self.clock.now_ns(), lease_until_ns });
+        self.command(Command::Start { at_ns: self.clock.now_ns(), from_ns: 0, lease_until_ns });
     }
 
     fn grant(&mut self, range: std::ops::Range<u64>) {
@@ -225,18 +236,6 @@ impl Run {
             self.report.check_order();
         }
         self.report
-    }
-}
-
-/// All of a plan's load.
-fn whole(plan: &Plan) -> Share {
-    match &plan.load.model {
-        Model::Closed(load) => Share::Users(UserShare { users: load.users.most(), first_user: 0, every: 1 }),
-        Model::Open(load) => Share::Arrivals(ArrivalShare {
-            stripes: Stripes::default().all(),
-            max_in_flight: load.max_in_flight,
-            connections: plan.http.connections,
-        }),
     }
 }
 

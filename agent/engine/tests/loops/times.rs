@@ -101,7 +101,7 @@ async fn a_run_that_is_stopped_before_its_start_sends_nothing() {
 async fn users_without_grants_wait_and_end_with_the_stop() {
     let target = Target::hello();
     let mut run = Run::ready(plan(target.address, "users: 4, requests: 100"), 2).await;
-    run.command(Command::Start { at_ns: 0, lease_until_ns: FOR_EVER });
+    run.command(Command::Start { at_ns: run.now_ns(), from_ns: 0, lease_until_ns: FOR_EVER });
     assert_eq!(run.event().await, Event::GrantWanted { taken: 0, iterations: 8 });
     run.command(Command::Grant { from: 0, to: 10, last: false });
     let wish = run.event().await;

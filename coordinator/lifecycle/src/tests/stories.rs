@@ -225,15 +225,15 @@ fn the_time_of_lost_users_counts_without_the_warm_up() {
     alive(&mut run, &[A, B], 0, 3 * S);
     run.handle(3 * S, window(A, 1, 5, false));
     alive(&mut run, &[B], 3 * S, 7 * S);
-    // Seconds before 1 are reported, and those before 2 are warm-up.
-    assert_eq!(run.accounts().lost_user_ms, 20_000);
+    // Seconds before 1 are reported, and those before 2 are warm-up; B has A's users from 6 s on, and over 5 s.
+    assert_eq!(run.accounts().lost_user_ms, 8_000 + 5_000);
     let Event::Window { agent, mut facts } = window(A, 2, 5, false) else { unreachable!() };
     facts.watermark_s = 5;
     run.handle(7 * S, Event::Window { agent, facts });
-    assert_eq!(run.accounts().lost_user_ms, 14_000);
+    assert_eq!(run.accounts().lost_user_ms, 2_000 + 5_000);
     run.handle(8 * S, Event::StopAsked);
     let accounts = run.accounts();
-    assert_eq!((accounts.planned_user_ms, accounts.lost_user_ms), (24_000, 6_000));
+    assert_eq!((accounts.planned_user_ms, accounts.lost_user_ms), (24_000, 2_000 + 3_200));
     run.handle(8 * S, window(B, 1, 5, true));
     pass(&mut run, 60 * S);
     assert!(verdict(&run).1.contains("users' time was lost"), "{:?}", run.outcome());

@@ -73,7 +73,7 @@ fn check(mut run: Run, event: Event, expected: &[&str], state: &str) {
 
 #[test]
 fn gathering_waits_for_agents() {
-    check(gathering(), Event::Joined(facts(B)), &["send a prepare 1", "send b prepare 1"], "preparing");
+    check(gathering(), Event::Joined(facts(B)), &["send a prepare 1260", "send b prepare 1260"], "preparing");
     check(gathering(), Event::Joined(facts(A)), &[], "gathering");
     check(gathering(), ping(A, 0), &[], "gathering");
     check(gathering(), window(A, 1, 1, true), &[], "gathering");
@@ -87,7 +87,8 @@ fn gathering_waits_for_agents() {
 fn preparing_ends_in_a_start_or_not_at_all() {
     check(preparing(), Event::Ready { agent: A }, &[], "preparing");
     check(preparing(), Event::Ready { agent: Incarnation(9) }, &[], "preparing");
-    check(preparing(), Event::Joined(facts(Incarnation(9))), &[], "preparing");
+    check(preparing(), Event::Joined(facts(Incarnation(9))), &["free 9"], "preparing");
+    check(preparing(), Event::Joined(facts(A)), &[], "preparing");
     check(preparing(), wants(0), &[], "preparing");
     let let_go = ["send a release", "free a", "send b release", "free b", "finished"];
     check(preparing(), stop(), &let_go, "finished");
@@ -103,8 +104,7 @@ fn preparing_ends_in_a_start_or_not_at_all() {
 fn only_a_number_in_all_is_granted() {
     for load in [OPEN, "users: 2\niterations_per_user: 5", "users: 2\nduration: 10s"] {
         let (mut run, actions) = new_run(load, &[A, B]);
-        let part = if load == OPEN { "1260/2520" } else { "1" };
-        assert_eq!(short(&actions), [format!("send a prepare {part}"), format!("send b prepare {part}")]);
+        assert_eq!(short(&actions), ["send a prepare 1260", "send b prepare 1260"], "{load}");
         run.handle(S, Event::Ready { agent: A });
         check(run, Event::Ready { agent: B }, &["send a start", "send b start", "note"], "running");
     }
@@ -116,9 +116,10 @@ fn only_a_number_in_all_is_granted() {
 #[test]
 fn an_agents_last_word_ends_its_part() {
     let release = ["keep a 1", "ack a 1", "send a release", "free a"];
-    let early = ["keep a 1", "ack a 1", "note", "send a release", "free a"];
+    let early = ["keep a 1", "ack a 1", "send b change 1000 2520", "note", "send a release", "free a"];
     check(per_user(), window(A, 1, 5, true), &release, "running");
-    check(per_user(), window(A, 1, 4, true), &early, "running");
+    let nobody_can = ["keep a 1", "ack a 1", "note", "send a release", "free a"];
+    check(per_user(), window(A, 1, 4, true), &nobody_can, "running");
     check(open(), window(A, 1, 50, true), &release, "running");
     check(open(), window(A, 1, 49, true), &early, "running");
     check(timed(), window(A, 1, 50, true), &early, "running");
@@ -149,7 +150,7 @@ fn running_renews_grants_and_keeps() {
 #[test]
 fn an_order_that_was_not_taken_is_sent_again() {
     check(timed(), ping(A, 1), &["send a start", "renew a 4000"], "running");
-    check(timed(), ping(A, 0), &["send a prepare 1", "send a start", "renew a 4000"], "running");
+    check(timed(), ping(A, 0), &["send a prepare 1260", "send a start", "renew a 4000"], "running");
 }
 
 #[test]
@@ -182,11 +183,10 @@ fn what_can_not_be_kept_is_not_acknowledged() {
 
 #[test]
 fn finished_is_final() {
-    for event in
-        [stop(), Event::Time, refused(A), Event::Ready { agent: A }, wants(0), Event::Joined(facts(B))]
-    {
+    for event in [stop(), Event::Time, refused(A), Event::Ready { agent: A }, wants(0)] {
         check(finished(), event, &[], "finished");
     }
+    check(finished(), Event::Joined(facts(B)), &["free b"], "finished");
     check(finished(), broken_store(), &["note"], "finished");
     check(finished(), window(A, 1, 5, true), &["ack a 1"], "finished");
     check(finished(), window(A, 2, 5, false), &[], "finished");
@@ -201,6 +201,67 @@ fn a_lease_never_reaches_past_a_stop_that_was_not_taken() {
     assert_eq!(short(&run.handle(S, ping(A, 2))), ["renew a 3000"]);
     assert_eq!(short(&run.handle(2 * S, ping(A, 3))), ["renew a 5000"]);
     assert_eq!(short(&run.handle(5 * S / 2, ping(B, 2))), ["send b stop 1000+10000", "renew b 3000"]);
+}
+
+fn leaving(agent: Incarnation) -> Event {
+    Event::Leaving { agent }
+}
+
+fn adjusting() -> Event {
+    Event::AdjustAsked { to: volley_plan::Level::Users(3) }
+}
+
+/// Started again; the new process knows no leases.
+fn resuming() -> Run {
+    let run = timed();
+    let agents = run.agents().map(|agent| (agent.record(), agent.reported)).collect();
+    let (id, plan) = (run.id().clone(), run.plan().clone());
+    Run::resumed(S, id, plan, super::settings(), run.record(), agents, S)
+}
+
+#[test]
+fn leaving_and_adjusting_matter_while_the_load_goes_on() {
+    check(gathering(), leaving(A), &["free a"], "gathering");
+    check(gathering(), leaving(B), &[], "gathering");
+    check(preparing(), leaving(A), &[], "preparing");
+    check(timed(), leaving(A), &["send b change 3000 2520", "note", "send a stop 3000+10000"], "running");
+    check(open(), leaving(A), &["send b change 3000 2520", "note", "send a stop 3000+10000"], "running");
+    check(counted(), leaving(A), &["send b change 3000 2520", "note", "send a stop 3000+10000"], "running");
+    check(per_user(), leaving(A), &["note", "send a stop 1000+10000"], "running");
+    check(timed(), leaving(Incarnation(9)), &[], "running");
+    let changes = ["send a change 3000 1260 to 3 users", "send b change 3000 1260 to 3 users", "note"];
+    check(timed(), adjusting(), &changes, "running");
+    for (run, state) in [
+        (gathering(), "gathering"),
+        (preparing(), "preparing"),
+        (counted(), "running"),
+        (per_user(), "running"),
+        (open(), "running"),
+        (resuming(), "resuming"),
+        (draining(), "draining"),
+        (finished(), "finished"),
+    ] {
+        check(run, adjusting(), &["note"], state);
+    }
+    for (run, state) in [(resuming(), "resuming"), (draining(), "draining"), (finished(), "finished")] {
+        check(run, leaving(A), &[], state);
+    }
+}
+
+#[test]
+fn resuming_waits_for_an_agent_that_knows_the_time() {
+    let known = |start_ns| Event::Pinged { agent: A, acknowledged: 2, start_ns };
+    check(resuming(), known(None), &[], "resuming");
+    check(resuming(), known(Some(0)), &["note", "renew a 4000"], "running");
+    check(resuming(), Event::Joined(facts(Incarnation(9))), &["free 9"], "resuming");
+    check(resuming(), Event::Ready { agent: A }, &[], "resuming");
+    check(resuming(), refused(A), &[], "resuming");
+    check(resuming(), wants(0), &[], "resuming");
+    check(resuming(), window(A, 1, 5, false), &["keep a 1", "ack a 1"], "resuming");
+    check(resuming(), window(A, 1, 5, true), &["keep a 1", "ack a 1"], "resuming");
+    check(resuming(), stop(), &["note"], "resuming");
+    check(resuming(), broken_store(), &["note"], "resuming");
+    check(resuming(), Event::Time, &[], "resuming");
 }
 
 #[test]

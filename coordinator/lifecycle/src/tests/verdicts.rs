@@ -139,7 +139,7 @@ fn what_an_agent_misses_that_is_there_and_on_time_has_a_reason() {
     let said = |load: &str, facts: WindowFacts| {
         let mut run = started(load, &[A]);
         pass(&mut run, 2 * S);
-        run.handle(10 * S, Event::Pinged { agent: A, acknowledged: 9 });
+        run.handle(10 * S, super::ping(A, 9));
         pass(&mut run, 10 * S);
         run.handle(10 * S, Event::Window { agent: A, facts });
         verdict(&run).1.to_owned()

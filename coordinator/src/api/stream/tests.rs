@@ -88,7 +88,8 @@ async fn the_stream_tells_all_resumes_and_ends() {
 
 /// An answer of the routes themselves, without sockets.
 async fn answer(state: &AppState, path: &str) -> Answer {
-    let router = guarded(router().merge(crate::pages::router()), state.clone());
+    let gate = Arc::new(crate::access::Gate::new(None));
+    let router = guarded(router().merge(crate::pages::router()), state.clone(), gate);
     let request = Request::get(path).header("host", "localhost");
     router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
 }
@@ -97,7 +98,7 @@ async fn answer(state: &AppState, path: &str) -> Answer {
 async fn a_silent_stream_says_that_it_is_there() {
     let (id, plan) = (RunId::new("r").unwrap(), Arc::new(plan("users: 1\nrequests: 1")));
     let (run, _) = Run::new(0, id.clone(), plan.clone(), 0, Settings::default(), Vec::new());
-    let head = Head { id, plan, note: None, created_at: Timestamp::UNIX_EPOCH, created_ns: 0 };
+    let head = Head::new(id, plan, None, Timestamp::UNIX_EPOCH, 0);
     // Nobody drives this run, so nothing is published of it.
     let live = Arc::new(Live::new(head, run, SharedSeries::default()));
     let closing = watch::Sender::new(false);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use volley_plan::Adjust;
 use volley_plan::link::{Incarnation, Order, Share};
 
 use crate::store::SavedOrder;
@@ -23,18 +24,19 @@ struct Texts {
 
 #[derive(Debug)]
 enum Kept {
-    Prepare { texts: Arc<Texts>, share: Share, seed: u64 },
+    Prepare { texts: Arc<Texts>, share: Share, seed: u64, adjusted: Vec<Adjust> },
     Other(Order),
 }
 
 impl Kept {
     fn order(&self) -> Order {
         match self {
-            Self::Prepare { texts, share, seed } => Order::Prepare {
+            Self::Prepare { texts, share, seed, adjusted } => Order::Prepare {
                 plan: texts.plan.clone(),
                 hash: texts.hash.clone(),
                 share: share.clone(),
                 seed: *seed,
+                adjusted: adjusted.clone(),
             },
             Self::Other(order) => order.clone(),
         }
@@ -42,24 +44,28 @@ impl Kept {
 }
 
 impl KeptOrders {
-    /// Adds an order, unless it is there. Of each agent the first one stays and the latest ones, `most` in all.
-    pub(super) fn insert(&mut self, saved: SavedOrder, most: usize) {
+    /// Adds an order; false if it is there already. Of each agent the first one stays and the latest ones, `most` in all.
+    pub(super) fn insert(&mut self, saved: SavedOrder, most: usize) -> bool {
         let SavedOrder { agent, number, order } = saved;
         let kept = self.kept(order);
         let orders = self.by_agent.entry(agent).or_default();
-        orders.entry(number).or_insert(kept);
+        if orders.contains_key(&number) {
+            return false;
+        }
+        orders.insert(number, kept);
         if orders.len() > most
             && let Some(second) = orders.keys().nth(1).copied()
         {
             orders.remove(&second);
         }
+        true
     }
 
     fn kept(&mut self, order: Order) -> Kept {
         match order {
-            Order::Prepare { plan, hash, share, seed } => {
+            Order::Prepare { plan, hash, share, seed, adjusted } => {
                 let texts = self.shared(Texts { plan, hash });
-                Kept::Prepare { texts, share, seed }
+                Kept::Prepare { texts, share, seed, adjusted }
             }
             other => Kept::Other(other),
         }
@@ -84,22 +90,24 @@ impl KeptOrders {
 
 #[cfg(test)]
 mod tests {
-    use volley_plan::link::UserShare;
+    use volley_plan::shape::{StripeSet, Stripes};
 
     use super::*;
 
     #[test]
     fn the_plan_of_many_agents_is_there_once() {
         let mut orders = KeptOrders::default();
-        let order = |first_user, plan: &str| Order::Prepare {
+        let order = |stripe, plan: &str| Order::Prepare {
             plan: plan.to_owned(),
             hash: "h".to_owned(),
-            share: Share::Users(UserShare { users: 1, first_user, every: 3 }),
+            share: Share { stripes: StripeSet::new(Stripes::default(), vec![stripe]).unwrap(), bounds: None },
             seed: 9,
+            adjusted: Vec::new(),
         };
         let saved = |agent, order| SavedOrder { agent: Incarnation(agent), number: 1, order };
         let given = [saved(1, order(0, "p")), saved(2, order(1, "p")), saved(3, order(2, "another"))];
-        given.iter().for_each(|saved| orders.insert(saved.clone(), 100));
+        assert!(given.iter().all(|saved| orders.insert(saved.clone(), 100)));
+        assert!(!orders.insert(given[0].clone(), 100));
         assert_eq!(orders.all(), given);
         let of = |agent: u64| match &orders.by_agent[&Incarnation(agent)][&1] {
             Kept::Prepare { texts, .. } => texts,

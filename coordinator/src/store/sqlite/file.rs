@@ -15,13 +15,16 @@ const APPLICATION_ID: i64 = 0x564c_4c59;
 
 /// The steps from an empty file to the schema of today. A step is never altered once it was released: a file knows by
 /// `PRAGMA user_version` how many it has behind it.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("migration_2.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("schema.sql"), include_str!("migration_2.sql"), include_str!("migration_3.sql")];
 
 /// How long a statement waits for another connection. Only the checkpoint's last moments can hold one up.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// How long to wait for a coordinator that is about to end.
-const ENDING: Duration = Duration::from_secs(1);
+const ENDING: Duration = Duration::from_secs(2);
+/// How often to look whether it has.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// For every connection. The cache is in KiB.
 const PRAGMAS: &str = "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;
@@ -55,7 +58,7 @@ impl Lock {
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if begun.elapsed() < ENDING => std::thread::sleep(ENDING / 20),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < ENDING => std::thread::sleep(LOOK_EVERY),
                 Err(TryLockError::WouldBlock) => {
                     let mut text = String::new();
                     let pid = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());

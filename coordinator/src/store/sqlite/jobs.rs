@@ -11,6 +11,7 @@ use super::codec::FORM;
 use super::merge;
 use super::open_runs::{OpenRun, OpenRuns, key_of};
 use super::sql;
+use super::unfinished::{self, WrittenStanding, text};
 use super::writer::Job;
 use crate::document::{RunDocument, RunSummary};
 use crate::store::{Kept, MAX_ORDERS, SavedOrder, StoreError};
@@ -28,14 +29,13 @@ pub(super) struct Written {
 impl Written {
     pub(super) fn of(document: &RunDocument) -> Result<Self, StoreError> {
         let summary = Arc::new(RunSummary::from(document));
-        let no_text = |error: serde_json::Error| StoreError::Failed(format!("a run has no text: {error}"));
         let created: Option<Timestamp> = document.created_at.parse().ok();
         Ok(Self {
             id: document.id.clone(),
             over: document.progress.over,
             created_s: created.unwrap_or_else(Timestamp::now).as_second(),
-            summary_text: serde_json::to_string(&*summary).map_err(no_text)?,
-            document_text: serde_json::to_string(document).map_err(no_text)?,
+            summary_text: text(&*summary)?,
+            document_text: text(document)?,
             summary,
         })
     }
@@ -95,6 +95,9 @@ impl Job for Update {
         let values = params![key, run.over, FORM, run.summary_text];
         sql(db.prepare_cached(text).and_then(|mut statement| statement.execute(values)))?;
         sql(run.write_body(db, key))?;
+        if run.over {
+            sql(unfinished::forget(db, key))?;
+        }
         Ok(key)
     }
 
@@ -112,47 +115,66 @@ impl Job for Update {
     }
 }
 
-/// Keeps an order.
-pub(super) struct KeepOrder {
-    pub(super) run: RunId,
-    pub(super) order: SavedOrder,
-    pub(super) text: String,
+/// An order as it is written.
+pub(super) struct WrittenOrder {
+    agent: i64,
+    number: i64,
+    /// How many iterations it gives leave for.
+    grants: u64,
+    text: String,
 }
 
-impl Job for KeepOrder {
+impl WrittenOrder {
+    pub(super) fn of(saved: &SavedOrder) -> Result<Self, StoreError> {
+        let grants = match &saved.order {
+            Order::Grant { from, to, .. } => to.saturating_sub(*from),
+            _ => 0,
+        };
+        let (agent, number) = (saved.agent.0.cast_signed(), saved.number.cast_signed());
+        Ok(Self { agent, number, grants, text: text(&saved.order)? })
+    }
+
+    fn write(&self, db: &Connection, run: i64) -> rusqlite::Result<()> {
+        let Self { agent, number, grants, text } = self;
+        let insert = "INSERT INTO orders (run, incarnation, number, form, body) VALUES (?, ?, ?, ?, ?)
+                      ON CONFLICT DO NOTHING";
+        let added = db.prepare_cached(insert)?.execute(params![run, agent, number, FORM, text])?;
+        if added == 0 {
+            return Ok(());
+        }
+        if *grants > 0 {
+            let add = "INSERT INTO agents (run, incarnation, granted) VALUES (?, ?, ?)
+                       ON CONFLICT DO UPDATE SET granted = granted + excluded.granted";
+            db.prepare_cached(add)?.execute(params![run, agent, grants.cast_signed()])?;
+        }
+        // Orders come one by one, so one at most is too many.
+        let thin = "DELETE FROM orders WHERE run = ?1 AND incarnation = ?2 AND number > 1 AND number = (SELECT number FROM
+                    orders WHERE run = ?1 AND incarnation = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)";
+        let offset = i64::try_from(MAX_ORDERS).unwrap_or(i64::MAX) - 1;
+        db.prepare_cached(thin)?.execute(params![run, agent, offset])?;
+        Ok(())
+    }
+}
+
+/// Keeps orders, and where the decider stands.
+pub(super) struct KeepOrders {
+    pub(super) run: RunId,
+    pub(super) standing: WrittenStanding,
+    pub(super) orders: Vec<WrittenOrder>,
+}
+
+impl Job for KeepOrders {
     type Answer = ();
 
     fn execute(&mut self, db: &Connection, _: &mut OpenRuns) -> Result<(), StoreError> {
         let key = sql(key_of(db, &self.run))?.ok_or_else(|| StoreError::NotFound(self.run.clone()))?;
-        sql(self.write(db, key))
+        for order in &self.orders {
+            sql(order.write(db, key))?;
+        }
+        sql(self.standing.write(db, key))
     }
 
     fn committed(self, (): &(), _: &mut OpenRuns) {}
-}
-
-impl KeepOrder {
-    fn write(&self, db: &Connection, run: i64) -> rusqlite::Result<()> {
-        let SavedOrder { agent: Incarnation(incarnation), number, order } = &self.order;
-        let (incarnation, number) = (incarnation.cast_signed(), number.cast_signed());
-        let text = "INSERT INTO orders (run, incarnation, number, form, body) VALUES (?, ?, ?, ?, ?)
-                    ON CONFLICT DO NOTHING";
-        let added = db.prepare_cached(text)?.execute(params![run, incarnation, number, FORM, self.text])?;
-        if added == 0 {
-            return Ok(());
-        }
-        if let Order::Grant { from, to, .. } = order {
-            let text = "INSERT INTO agents (run, incarnation, granted) VALUES (?, ?, ?)
-                        ON CONFLICT DO UPDATE SET granted = granted + excluded.granted";
-            let granted = to.saturating_sub(*from).cast_signed();
-            db.prepare_cached(text)?.execute(params![run, incarnation, granted])?;
-        }
-        // Orders come one by one, so one at most is too many.
-        let text = "DELETE FROM orders WHERE run = ?1 AND incarnation = ?2 AND number > 1 AND number = (SELECT number FROM orders
-                    WHERE run = ?1 AND incarnation = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)";
-        let offset = i64::try_from(MAX_ORDERS).unwrap_or(i64::MAX) - 1;
-        db.prepare_cached(text)?.execute(params![run, incarnation, offset])?;
-        Ok(())
-    }
 }
 
 /// Keeps a window.
@@ -163,6 +185,8 @@ pub(super) struct KeepWindow {
     pub(super) late: bool,
     pub(super) window: Arc<Window>,
     pub(super) body: Vec<u8>,
+    /// What the agent has reported in all.
+    pub(super) facts: String,
 }
 
 impl Job for KeepWindow {
@@ -206,7 +230,11 @@ impl KeepWindow {
                     ON CONFLICT DO NOTHING RETURNING key";
         let (incarnation, sequence) = (self.agent.0.cast_signed(), self.sequence.cast_signed());
         let values = params![run, incarnation, sequence, self.late, FORM, self.body];
-        db.prepare_cached(text)?.query_row(values, |row| row.get(0)).optional()
+        let message = db.prepare_cached(text)?.query_row(values, |row| row.get(0)).optional()?;
+        if message.is_some() && !self.late {
+            unfinished::write_facts(db, run, self.agent, &self.facts)?;
+        }
+        Ok(message)
     }
 }
 

@@ -114,7 +114,8 @@ impl OpenRun {
         }
     }
 
-    /// Reads a run. Rows stay on disk until something is added to them.
+    /// Reads a run. Rows stay on disk until something is added to them, but for the latest of a run that goes on, which
+    /// are looked at all the time.
     pub(super) fn load(db: &Connection, run: &RunId) -> Result<Option<Self>, StoreError> {
         let text = "SELECT key, over, complete_s FROM runs WHERE id = ? AND NOT removed";
         let found = sql(db.prepare_cached(text).and_then(|mut statement| {
@@ -125,6 +126,11 @@ impl OpenRun {
         let mut open = Self { complete_s, let_go_s: u32::MAX, ..Self::new(key, over) };
         let damaged = |source: Cause| StoreError::Damaged { run: run.clone(), source };
         read::put_back_totals(db, key, &mut open.series.lock()).map_err(|error| error.of(run))?;
+        if !over {
+            open.let_go_s = complete_s.saturating_sub(STAY_S);
+            let latest = open.let_go_s..=u32::MAX;
+            read::put_back_rows(db, key, latest, &mut open.series.lock()).map_err(|error| error.of(run))?;
+        }
         open.sequences = sql(read::sequences(db, key))?;
         for message in sql(read::messages(db, key))? {
             open.sequences.entry(message.agent).or_default().insert(message.sequence);
@@ -157,7 +163,7 @@ impl OpenRun {
         let others = window.seconds.keys().chain(window.health.keys()).copied();
         seconds.extend(others.filter(|&second| second < self.let_go_s && series.rows_in(second) == 0));
         for second in seconds {
-            read::put_back_rows(db, self.key, second, &mut series).map_err(|error| error.of(run))?;
+            read::put_back_rows(db, self.key, second..=second, &mut series).map_err(|error| error.of(run))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What is read: by the writer when it opens a run, and by everybody else over connections of their own.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
 use volley_plan::link::{Incarnation, RunId};
@@ -163,17 +164,17 @@ pub(super) fn put_back_totals(db: &Connection, run: i64, series: &mut Series) ->
     Ok(())
 }
 
-/// Puts the rows back that begin in a second, but for those that are there.
+/// Puts the rows back that begin in these seconds, but for those that are there.
 pub(super) fn put_back_rows(
     db: &Connection,
     run: i64,
-    second: u32,
+    seconds: RangeInclusive<u32>,
     series: &mut Series,
 ) -> Result<(), ReadError> {
-    let text =
-        "SELECT from_s, to_s, step, part, form, body FROM rows WHERE run = ? AND scale = 1 AND from_s = ?";
+    let text = "SELECT from_s, to_s, step, part, form, body FROM rows
+                WHERE run = ? AND scale = 1 AND from_s BETWEEN ? AND ?";
     let mut statement = db.prepare_cached(text)?;
-    let mut rows = statement.query(params![run, second])?;
+    let mut rows = statement.query(params![run, seconds.start(), seconds.end()])?;
     while let Some(row) = rows.next()? {
         let (key, sealed) = (row_key(row)?, row_body(row, 4)?);
         // Opened here, so that an error is told before anything is added to it.

@@ -6,6 +6,7 @@ use volley_plan::link::RunId;
 
 use super::Retention;
 use super::housekeeping::Task;
+use super::unfinished;
 
 /// Most runs that one look finds; the next look finds the rest.
 const MAX_FOUND: usize = 1_000;
@@ -81,6 +82,7 @@ pub(super) fn remove(db: &Connection, run: i64, most: i64) -> rusqlite::Result<b
     if delete(db, &BY_THE_WAY, run, most)? || delete(db, &rest, run, most)? {
         return Ok(false);
     }
+    unfinished::forget(db, run)?;
     db.prepare_cached("DELETE FROM documents WHERE run = ?")?.execute([run])?;
     db.prepare_cached("DELETE FROM runs WHERE key = ?")?.execute([run])?;
     Ok(true)

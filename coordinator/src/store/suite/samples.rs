@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use volley_plan::link::RunId;
+use volley_lifecycle::{AgentFacts, AgentShare, Run, Settings};
+use volley_plan::link::{Incarnation, RunId, WindowFacts};
 use volley_stats::{Health, Iterations, Part, Row, RowKey, Second, Timed, Window};
 
 use crate::document::{DOCUMENT_VERSION, Progress, RunDocument};
+use crate::store::Standing;
 
 /// The document of a run that has just been asked for.
 pub(crate) fn document(id: &str) -> RunDocument {
@@ -25,6 +27,30 @@ pub(crate) fn document(id: &str) -> RunDocument {
         log: Vec::new(),
         log_lines_dropped: 0,
     }
+}
+
+/// Where the decider stands of a run of two users for each of these agents, once it has told them to prepare.
+pub(crate) fn standing(run: &RunId, agents: &[u64]) -> Standing {
+    let plan = format!("target: http://127.0.0.1:1/\nduration: 60s\nusers: {}", 2 * agents.len());
+    let plan = Arc::new(volley_plan::parse(&plan).unwrap());
+    let facts = |agent: &u64| AgentFacts {
+        incarnation: Incarnation(*agent),
+        name: format!("agent {agent}"),
+        version: "1".to_owned(),
+        workers: 2,
+        labels: BTreeMap::new(),
+        weight: None,
+        capacity: None,
+    };
+    let agents = agents.iter().map(facts).collect();
+    let (run, _) = Run::new(0, run.clone(), plan, 42, Settings::default(), agents);
+    let agents = run.agents().map(AgentShare::record).collect();
+    Standing { run: run.record(), agents }
+}
+
+/// What a window says of its agent, as its first.
+pub(crate) fn facts(sequence: u64, window: &Window) -> WindowFacts {
+    WindowFacts { sequence, ..WindowFacts::counted(window) }
 }
 
 /// A window of `ok` requests of 1 ms in one second.

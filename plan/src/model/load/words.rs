@@ -51,7 +51,7 @@ impl Users {
 
 impl OpenLoad {
     fn in_words(&self, noun: &str) -> String {
-        let most = self.shape.stages().map(|stage| stage.from.max(stage.to)).max().unwrap_or_default();
+        let most = self.shape.rate_max();
         let is_steady = self.shape.stages().all(|stage| stage.from == most && stage.to == most);
         let up_to = if is_steady { "" } else { "up to " };
         let mut parts = vec![format!("{up_to}{} open", rate(most))];

@@ -87,8 +87,7 @@ fn default_in_flight(shape: &Shape, context: &Context<'_>) -> u32 {
     let timeout = context.http.map_or(HttpOptions::DEFAULT_TIMEOUT, |http| http.timeout);
     let scenarios = context.scenarios.unwrap_or_default();
     let longest_ns = scenarios.iter().map(|scenario| longest_ns(scenario, timeout)).max().unwrap_or_default();
-    let peak = shape.stages().map(|stage| stage.from.max(stage.to)).max().unwrap_or_default();
-    let most = (u128::from(peak.micro_per_hour()) * longest_ns).div_ceil(NS_PER_ARRIVAL);
+    let most = (u128::from(shape.rate_max().micro_per_hour()) * longest_ns).div_ceil(NS_PER_ARRIVAL);
     let most = u32::try_from(most).unwrap_or(MAX_IN_FLIGHT);
     // A plan that names its connections wants them used.
     let connections = context.http.and_then(|http| http.connections).unwrap_or_default();

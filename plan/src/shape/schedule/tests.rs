@@ -28,7 +28,7 @@ fn check_split(schedule: &Schedule, count: u32, hands: usize, from_ns: u64) -> V
     let whole: Vec<_> = schedule.cursor(&all, from_ns).collect();
     let mut parts = Vec::new();
     for hand in 0..hands {
-        let own = all.dealt(hand, hands);
+        let own = all.cards(hand, hands);
         let part: Vec<_> = schedule.cursor(&own, from_ns).collect();
         assert!(part.is_sorted_by_key(|arrival| arrival.n));
         assert!(part.is_sorted_by_key(|arrival| arrival.due_ns));
@@ -53,7 +53,7 @@ fn case_19_three_agents_interleave_without_bursts() {
         whole.windows(2).all(|pair| (33_333_333..=33_333_334).contains(&(pair[1].due_ns - pair[0].due_ns)))
     );
     for agent in 0..3 {
-        let own: Vec<_> = schedule.cursor(&stripes(12).all().dealt(agent, 3), 0).collect();
+        let own: Vec<_> = schedule.cursor(&stripes(12).all().cards(agent, 3), 0).collect();
         assert_eq!(own.len(), 300);
         assert!(own.windows(2).all(|pair| pair[1].due_ns - pair[0].due_ns == 100_000_000), "agent {agent}");
     }
@@ -110,7 +110,7 @@ fn counts_over_time_are_those_of_the_cursor() {
 fn the_widest_steps_carry_the_largest_rests() {
     // 100.99 ns an arrival, so that the rest of 65,536 of them takes more than 64 bits.
     let schedule = schedule(&[("9901970.49/s", "9901970.49/s", 3_600)], Arrivals::Uniform);
-    let last = stripes(MAX_STRIPES).all().dealt(65_535, 65_536);
+    let last = stripes(MAX_STRIPES).all().cards(65_535, 65_536);
     for (round, arrival) in (0..).zip(schedule.cursor(&last, 0).take(1_000)) {
         assert_eq!(arrival.n, round * 65_536 + 65_535);
         assert_eq!(Some(arrival.due_ns), schedule.shape().due_ns(arrival.n));
@@ -120,7 +120,7 @@ fn the_widest_steps_carry_the_largest_rests() {
 #[test]
 fn no_stripes_have_no_arrivals_and_an_ended_cursor_stays_so() {
     let schedule = schedule(&[("2/s", "2/s", 1)], Arrivals::Uniform);
-    let none = stripes(1).all().dealt(1, 2);
+    let none = stripes(1).all().cards(1, 2);
     assert_eq!(schedule.cursor(&none, 0).next(), None);
     let mut cursor = schedule.cursor(&stripes(1).all(), 0);
     let ended =
@@ -150,7 +150,7 @@ proptest! {
         shape in any_shape(), place: u64, count in prop_oneof![1..20_u32, 1..=MAX_STRIPES], hold in 1..5_usize,
     ) {
         let from_ns = place % shape.total_ns();
-        let held = stripes(count).all().dealt(0, hold);
+        let held = stripes(count).all().cards(0, hold);
         let schedule = Schedule::new(shape, Arrivals::Uniform, 0).expect("uniform arrivals have no bound");
         let mut n = schedule.shape().arrivals_before(from_ns);
         let left = held.count_in(n..schedule.shape().count());

@@ -1,6 +1,6 @@
 //! What a prepared request looks like on the wire, and what can't be prepared.
 
-use crate::http1::{Prepared, RequestError, RequestKind};
+use crate::http1::{NUMBER_PLACEHOLDER, Prepared, RequestError, RequestKind};
 
 const AGENT: &str = concat!("User-Agent: volley/", env!("CARGO_PKG_VERSION"), "\r\n");
 
@@ -149,4 +149,18 @@ fn values_beyond_ascii_and_tabs_are_sent_as_they_are() {
     let prepared = prepare(&Request { headers: &[("n", "\u{e4}\tb")], ..GET }).unwrap();
     let text = std::str::from_utf8(prepared.bytes()).unwrap();
     assert!(text.contains("\r\nn: \u{e4}\tb\r\n"));
+}
+
+#[test]
+fn a_request_tells_the_number_of_its_iteration() {
+    let headers = &[("x-n", NUMBER_PLACEHOLDER)];
+    let prepared = prepare(&Request { headers, ..GET }).unwrap().numbered_by("x-n");
+    let mut scratch = Vec::new();
+    for n in [0, 7, 12_345_678_901, u64::MAX] {
+        let text = std::str::from_utf8(prepared.bytes_of(n, &mut scratch)).unwrap().to_owned();
+        assert!(text.contains(&format!("\r\nx-n: {n:020}\r\n")), "{text}");
+        assert_eq!(text.len(), prepared.bytes().len());
+    }
+    let silent = prepare(&GET).unwrap();
+    assert_eq!(silent.bytes_of(7, &mut scratch), silent.bytes());
 }

@@ -5,11 +5,6 @@ use volley_stats::{Iterations, Part, Timed};
 use super::*;
 use crate::Command;
 
-/// Users at the beginning of each second.
-fn users(ran: &Ran) -> Vec<u32> {
-    ran.window.seconds.values().map(|second| second.users).collect()
-}
-
 #[test]
 fn case_28_users_ramp_alike_on_one_agent_and_on_four() {
     let text = "load:\n  stages:\n    - { users: 0, ramp_to: 100, for: 10s }\n    - { users: 100, for: 2s }\n    \
@@ -18,13 +13,13 @@ fn case_28_users_ramp_alike_on_one_agent_and_on_four() {
     let one = agent.clone().run();
     let four: Vec<Ran> = (0..4).map(|index| agent.clone().of(index, 4).run()).collect();
     let expected = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 100, 100, 75, 50, 25];
-    assert_eq!(users(&one), expected);
+    assert_eq!(one.users(), expected);
     for ran in &four {
-        assert!((12..=13).contains(&users(ran)[5]), "{:?}", users(ran));
-        assert_eq!((users(ran)[10], users(ran)[11]), (25, 25));
+        assert!((12..=13).contains(&ran.users()[5]), "{:?}", ran.users());
+        assert_eq!((ran.users()[10], ran.users()[11]), (25, 25));
     }
     let together = Ran::together((0..4).map(|index| agent.clone().of(index, 4)));
-    assert_eq!((users(&together), together.times()), (users(&one), one.times()));
+    assert_eq!((together.users(), together.times()), (one.users(), one.times()));
     // Each user sends as long as it is there: the first comes after 50 ms, the last goes shortly before the end.
     assert_eq!(one.times()[0], 50 * MS);
     assert!(one.times().last().unwrap().abs_diff(16 * SECOND) <= 30 * MS);
@@ -36,7 +31,7 @@ fn users_come_back_with_a_new_connection() {
     let text = "load:\n  stages:\n    - { users: 2, for: 1s }\n    - { users: 0, for: 1s }\n    - { users: 2, for: 1s }";
     let ran = Agent::alone(text, 100 * MS).run();
     assert_eq!(by_second(&ran.times(), 3), [20, 0, 20]);
-    assert_eq!((users(&ran), ran.measured().counters.connections_opened), (vec![2, 0, 2, 2], 4));
+    assert_eq!((ran.users(), ran.measured().counters.connections_opened), (vec![2, 0, 2, 2], 4));
     let connections: Vec<u32> = ran.window.seconds.values().map(|second| second.connections).collect();
     assert_eq!(connections[1], 0);
 }

@@ -1,14 +1,9 @@
 //! What bounds an agent: its lease, the stop, the drain, and how much may be in flight.
 
-use volley_stats::{Iterations, Part, Timed};
+use volley_stats::{Iterations, Timed};
 
 use super::*;
 use crate::Command;
-
-/// Iterations of each second: started, missed.
-fn iterations(ran: &Ran) -> Vec<(u64, u64)> {
-    ran.window.seconds.values().map(|second| (second.iterations.started, second.iterations.missed)).collect()
-}
 
 #[test]
 fn case_02_without_drain_what_is_in_flight_is_cancelled_with_its_age() {
@@ -67,7 +62,7 @@ fn a_counted_run_lets_its_iterations_finish() {
 fn an_arrival_beyond_the_bound_is_missed_in_the_second_it_was_due() {
     let stalled = |seen: &Seen| Some(if seen.at_ns < SECOND { seen.at_ns + MS } else { 3450 * MS });
     let ran = Agent::alone("rate: 10/s\nduration: 4s\nmax_in_flight: 5", 0).answered(stalled).run();
-    assert_eq!(iterations(&ran), [(10, 0), (5, 5), (0, 10), (5, 5)]);
+    assert_eq!(ran.iterations(), [(10, 0), (5, 5), (0, 10), (5, 5)]);
     assert_eq!(ran.window.iterations().finished, 20);
     assert_eq!(ran.measured().counters.started, 20);
 }
@@ -77,35 +72,48 @@ fn a_stop_in_mid_run_takes_what_is_due_before_it() {
     let stop = Command::Stop { at_ns: 1500 * MS, drain_ns: SECOND };
     let ran = Agent::alone("rate: 100/s\nduration: 10s", MS).told(1200 * MS, stop).run();
     assert_eq!((ran.seen.len(), ran.times().last()), (150, Some(&(1490 * MS))));
-    assert_eq!(iterations(&ran), [(100, 0), (50, 0)]);
+    assert_eq!(ran.iterations(), [(100, 0), (50, 0)]);
     assert_eq!(ran.window.watermark_s, 2);
 }
 
 #[test]
-fn nothing_is_taken_up_without_a_lease_and_what_waited_for_it_is_late() {
+fn what_is_due_without_a_lease_is_missed_once_that_is_renewed() {
     let lease = Command::Lease { until_ns: 10 * SECOND };
     let agent = Agent::alone("rate: 10/s\nduration: 5s\nmax_in_flight: 100", MS).with_lease(1250 * MS);
     let ran = agent.clone().told(3050 * MS, lease).run();
-    let times = ran.times();
-    // Up to 1.2 s as due, then nothing, then eighteen at once.
-    assert_eq!((times[12], times[13], times[30], times[31]), (1200 * MS, 3050 * MS, 3050 * MS, 3100 * MS));
-    assert_eq!(iterations(&ran), [(10, 0); 5]);
-    assert_eq!(ran.started(0, Part::Measured), [10; 5]);
-    assert_eq!(ran.timed(Timed::Lag).max_ns(), Some(1750 * MS));
-    assert_eq!(ran.measured().latency.max_ns(), Some(1751 * MS));
-    assert_eq!(ran.measured().service_time.max_ns(), Some(MS));
-    // Where it never comes, they are missed at the stop, each in its second.
-    let ran = agent.run();
-    assert_eq!(iterations(&ran), [(10, 0), (3, 7), (0, 10), (0, 10), (0, 10)]);
-    assert_eq!(ran.seen.len(), 13);
+    // Up to 1.2 s as due, then nothing, and no burst: from 3.1 s on as due.
+    let expected: Vec<u64> = (0..13).chain(31..50).map(|n| n * 100 * MS).collect();
+    assert_eq!(ran.times(), expected);
+    assert_eq!(ran.iterations(), [(10, 0), (3, 7), (0, 10), (9, 1), (10, 0)]);
+    assert_eq!((ran.timed(Timed::Lag).max_ns(), ran.measured().latency.max_ns()), (Some(0), Some(MS)));
+    assert_eq!(ran.window.watermark_s, 5);
 }
 
 #[test]
-fn what_waited_for_a_lease_is_missed_where_too_much_would_be_in_flight() {
-    let lease = Command::Lease { until_ns: 10 * SECOND };
-    let agent = Agent::alone("rate: 10/s\nduration: 4s\nmax_in_flight: 8", MS).with_lease(1050 * MS);
-    let ran = agent.told(3050 * MS, lease).run();
-    assert_eq!(iterations(&ran), [(10, 0), (9, 1), (0, 10), (9, 1)]);
+fn what_is_due_without_a_lease_is_undecided_until_it_is_said_whose_it_is() {
+    let agent = Agent::alone("rate: 10/s\nduration: 5s\ndrain: 100ms", MS).with_lease(1250 * MS);
+    let stop = |at_ns| Command::Stop { at_ns, drain_ns: 0 };
+    // It was lost, and what was due from 2.3 s on is the others'. It hears of that long after its end.
+    let lost = agent.clone().told(9 * SECOND, stop(2300 * MS)).run();
+    assert_eq!(lost.iterations(), [(10, 0), (3, 7), (0, 3)]);
+    // It wasn't lost: all of it is its own.
+    let kept = agent.clone().told(9 * SECOND, Command::Lease { until_ns: 12 * SECOND }).run();
+    assert_eq!(kept.iterations(), [(10, 0), (3, 7), (0, 10), (0, 10), (0, 10)]);
+    // It was stopped, and had no lease when the stop came.
+    let stopped = agent.told(2 * SECOND, stop(2600 * MS)).run();
+    assert_eq!(stopped.iterations(), [(10, 0), (3, 7), (0, 6)]);
+    for ran in [lost, kept, stopped] {
+        assert_eq!(ran.seen.len(), 13);
+    }
+}
+
+#[test]
+fn a_lease_that_comes_back_before_the_stop_is_used() {
+    let stop = Command::Stop { at_ns: 3 * SECOND, drain_ns: SECOND };
+    let lease = Command::Lease { until_ns: 3 * SECOND };
+    let agent = Agent::alone("rate: 10/s\nduration: 9s", MS).with_lease(SECOND);
+    let ran = agent.told(1500 * MS, stop).told(2 * SECOND, lease).run();
+    assert_eq!(ran.iterations(), [(10, 0), (0, 10), (10, 0)]);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn case_07_coordinated_omission_with_ten_connections() {
 }
 
 /// The times of 30 a second for 30 s, from so many agents with so many workers.
-fn rate_held(agents: u32, workers: u32) -> Vec<u64> {
+fn rate_held(agents: usize, workers: usize) -> Vec<u64> {
     let agent = Agent::alone("rate: 30/s\nduration: 30s", 2 * MS).with_workers(workers);
     let ran = Ran::together((0..agents).map(|index| agent.clone().of(index, agents)));
     assert_eq!((ran.measured().counters.ok, ran.window.iterations().started), (900, 900));

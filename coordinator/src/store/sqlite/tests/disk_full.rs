@@ -44,7 +44,9 @@ async fn a_full_disk_is_said_and_costs_nothing_that_was_acknowledged() {
     for second in 0..2_000 {
         let (agent, sequence, arrival) = (Incarnation(1), u64::from(second) + 1, Arrival::InTime);
         let window = rich_window(second, 4, 200);
-        match store.keep_window(Delivery { run: &run.id, agent, sequence, window: &window, arrival }).await {
+        let facts = suite::facts(sequence, &window);
+        let delivery = Delivery { run: &run.id, agent, sequence, window: &window, facts: &facts, arrival };
+        match store.keep_window(delivery).await {
             Ok(kept) => {
                 assert_eq!(kept, Kept::New);
                 acknowledged += 1;

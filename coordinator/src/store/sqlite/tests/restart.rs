@@ -1,45 +1,19 @@
 //! What is there when the store is opened again.
 
-use volley_plan::Verdict;
-use volley_plan::health::HealthSum;
 use volley_plan::link::Order;
 
 use super::*;
-use crate::document::AgentDocument;
-use crate::store::SavedOrder;
+use crate::store::suite::standing;
+use crate::store::{Left, SavedOrder};
 
-fn agent(incarnation: u64) -> AgentDocument {
-    AgentDocument {
-        incarnation: Incarnation(incarnation),
-        name: "a".to_owned(),
-        version: "1".to_owned(),
-        workers: 2,
-        state: "running".to_owned(),
-        share: "1 user".to_owned(),
-        users: 1,
-        granted: 0,
-        started: 0,
-        completed: 0,
-        unknown: Some(0),
-        lost_at_s: None,
-        drift_ms: None,
-        round_trip_ms: None,
-        last_seen_s: Some(0.5),
-        health: HealthSum::default(),
-    }
-}
-
-/// A run of 100 requests, 40 of them granted and 30 reported, in the middle of which the store goes away.
+/// A run of which three seconds are kept, the last of them not complete, in the middle of which the store goes away.
 async fn broken_off(folder: &Folder) -> RunDocument {
     let store = folder.store();
-    let mut run = suite::document("r");
-    run.plan = r#"{"target":"http://127.0.0.1:1/","users":1,"requests":100}"#.to_owned();
+    let run = suite::document("r");
     store.create(&run).await.unwrap();
-    run.progress.state = "running".to_owned();
-    run.progress.agents = vec![agent(7)];
-    store.update(&run).await.unwrap();
     let order = Order::Grant { from: 0, to: 40, last: false };
-    store.save_order(&run.id, SavedOrder { agent: Incarnation(7), number: 1, order }).await.unwrap();
+    let order = SavedOrder { agent: Incarnation(7), number: 1, order };
+    store.save_orders(&run.id, standing(&run.id, &[7]), &[order]).await.unwrap();
     for second in 0..3 {
         keep(&store, &run.id, 7, u64::from(second) + 1, &suite::window(second, 10)).await;
         if second == 1 {
@@ -50,40 +24,21 @@ async fn broken_off(folder: &Folder) -> RunDocument {
 }
 
 #[tokio::test]
-async fn a_run_that_was_going_on_is_closed_with_what_there_is() {
+async fn a_closed_run_is_in_its_final_form() {
     let folder = Folder::new();
     let run = broken_off(&folder).await;
     assert_eq!(folder.number("SELECT count(*) FROM messages"), 1, "the last second was not complete");
-    let mut documents = Vec::new();
-    for _ in 0..2 {
-        let store = folder.store();
-        documents.push(store.document(&run.id).await.unwrap().unwrap());
-        let series = store.series(&run.id).await.unwrap();
-        assert_eq!(series.lock().whole().latency.count(), 30);
-        for second in 0..3 {
-            assert_eq!(series.lock().second(second).unwrap().row.latency.count(), 10);
-        }
-        let listed = store.list(&Page::newest(1)).await.unwrap();
-        assert_eq!((listed.runs[0].over, listed.runs[0].whole.ok), (true, 30));
-    }
-    assert_eq!(documents[0], documents[1]);
-    let progress = &documents[0].progress;
-    let sentence =
-        "The coordinator stopped while this run was going on; what had been stored until then is below.";
-    assert_eq!((progress.sentence.as_str(), progress.verdict), (sentence, Some(Verdict::Invalid)));
-    assert_eq!((progress.over, progress.whole.ok, progress.elapsed_s), (true, 30, 3.0));
-    let accounts = progress.accounts;
-    assert_eq!(
-        (accounts.planned, accounts.started, accounts.unknown, accounts.missed),
-        (Some(100), 30, 10, 60)
-    );
-    assert_eq!(progress.account_faults, [""; 0]);
-    let agent = &progress.agents[0];
-    assert_eq!((agent.state.as_str(), agent.started, agent.unknown), ("lost", 30, Some(10)));
+    let store = folder.store();
+    store.close(&run.id).await.unwrap();
     assert_eq!(folder.number("SELECT count(*) FROM messages"), 0);
     // Sums by agent have each window once.
     assert_eq!(folder.number("SELECT started FROM agents"), 30);
+    assert_eq!(folder.number("SELECT granted FROM agents"), 40);
     assert_eq!(folder.number("SELECT sum(started) FROM agent_seconds"), 30);
+    for table in ["run_records", "agent_records", "agent_facts"] {
+        assert_eq!(folder.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+    }
+    folder.until("SELECT rolled FROM runs", 1).await;
 }
 
 #[tokio::test]
@@ -92,9 +47,60 @@ async fn a_run_that_had_not_begun_is_closed_too() {
     let store = folder.store();
     let run = suite::document("r");
     store.create(&run).await.unwrap();
-    drop(store);
-    let progress = folder.store().document(&run.id).await.unwrap().unwrap().progress;
+    store.close(&run.id).await.unwrap();
+    let progress = store.document(&run.id).await.unwrap().unwrap().progress;
     assert_eq!((progress.over, progress.elapsed_s, progress.whole.started), (true, 0.0, 0));
+}
+
+/// Where the decider stood, after `change`.
+async fn check_left(change: &str, expected: &str) {
+    let folder = Folder::new();
+    broken_off(&folder).await;
+    folder.db().execute_batch(change).unwrap();
+    let said = match &folder.store().unfinished().await.unwrap()[..] {
+        [] => "nothing".to_owned(),
+        [unfinished] => match &unfinished.left {
+            Left::NotBegun => "not begun".to_owned(),
+            Left::Begun { agents, .. } => format!("begun with {}", agents.len()),
+            Left::Unreadable(why) => why.clone(),
+        },
+        more => panic!("{more:?}"),
+    };
+    assert!(said.contains(expected), "{change}: {said}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_gone_on_with_is_told() {
+    check_left("", "begun with 1").await;
+    check_left("DELETE FROM agent_facts", "begun with 1").await;
+    check_left("DELETE FROM run_records", "nothing was kept of it").await;
+    check_left("DELETE FROM run_records; DELETE FROM orders", "not begun").await;
+    check_left("UPDATE run_records SET body = '{'", "JSON").await;
+    check_left("UPDATE agent_records SET body = '{}'", "JSON").await;
+    check_left("UPDATE agent_facts SET form = 99", "form 99").await;
+    check_left("UPDATE documents SET body = '{'", "nothing").await;
+}
+
+/// Rows that went to disk with an earlier process are there when another one tells their second.
+#[tokio::test]
+async fn the_latest_seconds_of_a_run_that_goes_on_are_in_memory() {
+    let folder = Folder::new();
+    let store = folder.store();
+    let run = suite::document("r");
+    store.create(&run).await.unwrap();
+    for second in 0..100 {
+        keep(&store, &run.id, 1, u64::from(second) + 1, &rich_window(second, 2, 3)).await;
+        store.complete(&run.id, second.saturating_sub(2)).await.unwrap();
+    }
+    drop(store);
+    let store = folder.store();
+    store.complete(&run.id, 0).await.unwrap();
+    let series = store.series(&run.id).await.unwrap();
+    let kept = |second| series.lock().rows_in(second);
+    assert_eq!((kept(0), kept(30), kept(50), kept(97), kept(99)), (0, 0, 2, 2, 2));
+    keep(&store, &run.id, 2, 1, &rich_window(98, 2, 5)).await;
+    assert_eq!(series.lock().second(98).unwrap().row.latency.count(), 2 * 8);
+    assert_eq!(series.lock().whole().latency.count(), 100 * 6 + 10);
 }
 
 /// Damages something of run `bad` while the store is closed, and opens it again.

@@ -1,11 +1,12 @@
 //! What older versions stored can be read: a sample of each form that was released, see
 //! `examples/stored_sample.rs`.
 
-use volley_plan::link::{Order, Share};
+use volley_lifecycle::Run;
+use volley_plan::link::Order;
 use volley_stats::{ErrorKind, Timed};
 
 use super::*;
-use crate::store::Delivery;
+use crate::store::{Delivery, Left};
 
 /// A copy of a sample, opened. It stays as it was written, whatever the present version makes of its copy.
 fn opened(sample: &str, folder: &Path) -> SqliteStore {
@@ -15,6 +16,14 @@ fn opened(sample: &str, folder: &Path) -> SqliteStore {
     // Whatever the date, nothing of it is too old.
     let retention = Retention { seconds_for: Duration::MAX, age_max: Duration::MAX, ..Retention::default() };
     SqliteStore::open(&path, retention).unwrap()
+}
+
+const GOING_ON: &str = "20261201-110000-00000002";
+const OPEN: &str = "20261201-120000-00000003";
+
+/// The last grant of the run that goes on.
+fn grant(from: u64) -> Order {
+    Order::Grant { from, to: 50, last: false }
 }
 
 fn run(name: &str) -> RunId {
@@ -44,14 +53,39 @@ async fn check_finished(store: &SqliteStore) {
     for sequence in [1, 70, 71] {
         let window = Arc::new(Window::default());
         let (agent, arrival) = (Incarnation(u64::MAX), Arrival::InTime);
-        let again = Delivery { run: &finished, agent, sequence, window: &window, arrival };
+        let facts = suite::facts(sequence, &window);
+        let again = Delivery { run: &finished, agent, sequence, window: &window, facts: &facts, arrival };
         assert_eq!(store.keep_window(again).await.unwrap(), Kept::Repeated, "{sequence}");
     }
 }
 
-/// `orders` is how many were given.
-async fn check_going_on(store: &SqliteStore, orders: usize) {
-    let going_on = run("20261201-110000-00000002");
+/// Where the decider of a run stood that was going on.
+async fn left(store: &SqliteStore, run: &str) -> Left {
+    let unfinished = store.unfinished().await.unwrap();
+    unfinished.into_iter().find(|unfinished| unfinished.document.id.as_str() == run).expect(run).left
+}
+
+/// What older versions kept of a run that was going on was not enough to go on from.
+async fn check_unreadable(store: &SqliteStore, run: &str) {
+    let left = left(store, run).await;
+    assert!(matches!(&left, Left::Unreadable(why) if why.contains("nothing was kept")), "{left:?}");
+}
+
+/// Goes on with a run, and gives what its one agent had leave for, and what of it was reported.
+async fn resumed(store: &SqliteStore, run: &str) -> (&'static str, u64, u64) {
+    let Left::Begun { run: record, agents } = left(store, run).await else { panic!("{run}") };
+    let id = RunId::new(run).unwrap();
+    let plan = volley_plan::parse(&store.document(&id).await.unwrap().unwrap().plan).unwrap();
+    let settings = volley_lifecycle::Settings::default();
+    let run = Run::resumed(1 << 60, id, Arc::new(plan), settings, record, agents, 5_000_000_000);
+    let agent = run.agents().next().unwrap();
+    (run.state().name(), agent.granted, agent.reported.iterations.started)
+}
+
+/// Closes a run that was going on. `orders` is how many were given, `grant` the last of them.
+async fn check_going_on(store: &SqliteStore, orders: usize, grant: Order) {
+    let going_on = run(GOING_ON);
+    store.close(&going_on).await.unwrap();
     let document = store.document(&going_on).await.unwrap().unwrap();
     let progress = &document.progress;
     assert_eq!((progress.over, progress.whole.ok, progress.elapsed_s), (true, 30, 3.0));
@@ -61,13 +95,14 @@ async fn check_going_on(store: &SqliteStore, orders: usize) {
     assert_eq!(series.lock().second(2).unwrap().row.latency.count(), 10);
     let stored = store.orders(&going_on).await.unwrap();
     assert_eq!(stored.len(), orders);
-    assert_eq!(stored[orders - 1].order, Order::Grant { from: 0, to: 50, last: false });
+    assert_eq!(stored[orders - 1].order, grant);
     assert_eq!((document.progress.agents.len(), stored[0].agent), (1, Incarnation(u64::MAX)));
     assert_eq!(document.progress.agents[0].incarnation, Incarnation(u64::MAX));
 }
 
 async fn check_open(store: &SqliteStore) {
-    let open = run("20261201-120000-00000003");
+    let open = run(OPEN);
+    store.close(&open).await.unwrap();
     let progress = store.document(&open).await.unwrap().unwrap().progress;
     assert_eq!((progress.whole.ok, progress.run_s, progress.elapsed_s), (27, 5.0, 3.0));
     let accounts = progress.accounts;
@@ -92,12 +127,11 @@ async fn check_open(store: &SqliteStore) {
     let health = store.health(&open, 0, 100).await.unwrap();
     assert_eq!((health.reports.len(), health.next_s), (5, None));
     assert_eq!(health.reports[&(4, Incarnation(u64::MAX))].stolen_ns, 10_000_000);
-    let Order::Prepare { share: Share::Arrivals(share), seed, .. } =
-        &store.orders(&open).await.unwrap()[0].order
-    else {
+    let Order::Prepare { share, seed, .. } = &store.orders(&open).await.unwrap()[0].order else {
         panic!("the order to prepare")
     };
-    assert_eq!((share.stripes.held().len(), share.connections, *seed), (2520, Some(7), 42));
+    let connections = share.bounds.and_then(|bounds| bounds.connections);
+    assert_eq!((share.stripes.held().len(), connections, *seed), (2520, Some(7), 42));
 }
 
 #[tokio::test]
@@ -108,7 +142,8 @@ async fn form_1_can_be_read() {
     let names: Vec<_> = listed.runs.iter().map(|run| run.name.as_str()).collect();
     assert_eq!(names, ["going on", "finished"]);
     check_finished(&store).await;
-    check_going_on(&store, 2).await;
+    check_unreadable(&store, GOING_ON).await;
+    check_going_on(&store, 2, grant(0)).await;
     // What wasn't kept then is nothing now.
     let health = store.health(&run("20261201-100000-00000001"), 0, 10).await.unwrap();
     assert_eq!(health, HealthBySecond::default());
@@ -124,6 +159,20 @@ async fn what_came_with_the_open_model_can_be_read() {
         ["open", "going on", "finished"]
     );
     check_finished(&store).await;
-    check_going_on(&store, 3).await;
+    for run in [GOING_ON, OPEN] {
+        check_unreadable(&store, run).await;
+    }
+    check_going_on(&store, 3, grant(0)).await;
+    check_open(&store).await;
+}
+
+#[tokio::test]
+async fn what_can_be_gone_on_with_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = opened("v3.db", folder.path());
+    assert_eq!(resumed(&store, GOING_ON).await, ("resuming", 50, 30));
+    assert_eq!(resumed(&store, OPEN).await, ("resuming", 0, 30));
+    check_finished(&store).await;
+    check_going_on(&store, 4, grant(25)).await;
     check_open(&store).await;
 }

@@ -1,0 +1,69 @@
+//! Somebody, or a store that fails, ends the load before its time.
+
+use volley_plan::link::{Incarnation, Order};
+
+use crate::agent::{AgentShare, AgentState};
+use crate::event::{Action, Level};
+use crate::run::{Run, nanoseconds};
+use crate::state::{State, StopReason};
+
+impl Run {
+    pub(crate) fn stop_asked(&mut self, now_ns: u64, out: &mut Vec<Action>) {
+        match &mut self.state {
+            State::Gathering { .. } | State::Preparing { .. } => {
+                self.finish(now_ns, StopReason::CouldNotRun("stopped before it started".to_owned()), out);
+            }
+            State::Resuming { pending, .. } => {
+                *pending = std::mem::take(pending).max(Some(StopReason::Asked));
+                self.note(now_ns, Level::Info, "stop asked for".to_owned(), out);
+            }
+            State::Running { .. } => {
+                self.note(now_ns, Level::Info, "stop asked for".to_owned(), out);
+                self.stop(now_ns, StopReason::Asked, out);
+            }
+            State::Draining { .. } => self.cut_off(now_ns, out),
+            State::Finished { .. } => {}
+        }
+    }
+
+    /// Somebody asked for the end of a run that drains, so nothing in flight is waited for any longer.
+    fn cut_off(&mut self, now_ns: u64, out: &mut Vec<Action>) {
+        let waits = |agent: &AgentShare| agent.state.is_live() && !agent.orders.is_cut_off();
+        let waiting: Vec<Incarnation> =
+            self.agents.iter().filter(|(_, agent)| waits(agent)).map(|(&id, _)| id).collect();
+        let State::Draining { stop_run_ns, until_ns, reason, .. } = &mut self.state else { return };
+        if waiting.is_empty() || matches!(reason, StopReason::StoreFailed(_) | StopReason::AgentsLost) {
+            return;
+        }
+        *until_ns = (*until_ns).min(now_ns.saturating_add(self.settings.owed_ns));
+        let (at_ns, again) = (*stop_run_ns, if *reason == StopReason::Asked { " again" } else { "" });
+        let text = format!("stop asked for{again}: what is in flight is cut off");
+        self.note(now_ns, Level::Info, text, out);
+        for agent in waiting {
+            self.send(now_ns, agent, Order::Stop { at_ns, drain_ns: 0 }, out);
+        }
+    }
+
+    pub(crate) fn store_failed(&mut self, now_ns: u64, reason: String, out: &mut Vec<Action>) {
+        self.note(now_ns, Level::Warn, format!("results can no longer be kept: {reason}"), out);
+        let reason = StopReason::StoreFailed(reason);
+        match &mut self.state {
+            State::Gathering { .. } | State::Preparing { .. } => self.finish(now_ns, reason, out),
+            State::Resuming { pending, .. } => *pending = std::mem::take(pending).max(Some(reason)),
+            State::Running { .. } => self.stop(now_ns, reason, out),
+            State::Draining { reason: weaker, .. } => *weaker = reason.max(weaker.clone()),
+            State::Finished { .. } => {}
+        }
+    }
+
+    /// Orders every agent that works to stop now, and drains. Where results can't be kept, nothing is waited for.
+    pub(crate) fn stop(&mut self, now_ns: u64, reason: StopReason, out: &mut Vec<Action>) {
+        let is_worthless = matches!(reason, StopReason::StoreFailed(_));
+        let drain_ns = if is_worthless { 0 } else { nanoseconds(self.load.drain) };
+        let at_ns = self.run_ns(now_ns).unwrap_or(0);
+        for agent in self.agents_that(AgentState::works) {
+            self.send(now_ns, agent, Order::Stop { at_ns, drain_ns }, out);
+        }
+        self.drain(now_ns, at_ns, drain_ns, reason, out);
+    }
+}

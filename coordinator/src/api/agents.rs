@@ -1,0 +1,105 @@
+//! The fleet over REST: who is there and how, and who is to get no further run.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use volley_plan::link::{Incarnation, RunId};
+
+use super::{AgentPath, AppState, Problem, json_body};
+use crate::at_work::AtWork;
+use crate::fleet::AgentView;
+
+#[derive(Serialize)]
+pub(super) struct Agents {
+    agents: Vec<AgentDocument>,
+    /// The command that adds one.
+    add_agent_command: String,
+}
+
+/// One agent of the fleet.
+#[derive(Serialize)]
+pub(super) struct AgentDocument {
+    name: String,
+    incarnation: Incarnation,
+    version: String,
+    workers: u32,
+    labels: BTreeMap<String, String>,
+    /// How much of a load it gets beside others; `null` where its workers say it.
+    weight: Option<u32>,
+    /// Requests a second that it was measured to be capable of.
+    capacity: Option<u32>,
+    /// `idle`, `busy`, `draining`, `silent` or `gone`.
+    state: &'static str,
+    /// It is to get no further run, since somebody here said so.
+    drain: bool,
+    /// It is to get no further run, since it is about to end.
+    leaving: bool,
+    /// The run that it takes part in.
+    run: Option<RunId>,
+    /// The best of its latest round trips.
+    round_trip_ms: Option<f64>,
+    /// By how much its clock has run fast since it joined.
+    drift_ms: Option<f64>,
+    last_seen_s: f64,
+    #[serde(flatten)]
+    at_work: AtWork,
+}
+
+impl AgentDocument {
+    fn of(view: AgentView, at_work: AtWork) -> Self {
+        Self {
+            round_trip_ms: view.round_trip_ms(),
+            drift_ms: view.drift_ms(),
+            last_seen_s: view.heard_ago_s(),
+            name: view.facts.name,
+            incarnation: view.facts.incarnation,
+            version: view.facts.version,
+            workers: view.facts.workers,
+            labels: view.facts.labels,
+            weight: view.facts.weight,
+            capacity: view.facts.capacity,
+            state: view.state,
+            drain: view.draining,
+            leaving: view.leaving,
+            run: view.run,
+            at_work,
+        }
+    }
+}
+
+/// `GET /agents`.
+pub(super) async fn list(State(state): State<AppState>) -> Json<Agents> {
+    let shared = state.shared();
+    let document = |view: AgentView| {
+        let at_work = shared.at_work(&view);
+        AgentDocument::of(view, at_work)
+    };
+    let agents = shared.agents().into_iter().map(document).collect();
+    Json(Agents { agents, add_agent_command: shared.add_agent_command() })
+}
+
+/// What of an agent can be changed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    drain: bool,
+}
+
+/// `PATCH /agents/{incarnation}`: 200, or 202 where its run has yet to relieve it.
+pub(super) async fn change(
+    State(state): State<AppState>,
+    AgentPath(agent): AgentPath,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(StatusCode, Json<AgentDocument>), Problem> {
+    let Change { drain } = json_body(body, r#"{"drain": true}"#)?;
+    let view = state.shared().drain(agent, drain).await.ok_or_else(|| Problem::no_agent(agent))?;
+    let is_at_work = drain && view.run.is_some();
+    let status = if is_at_work { StatusCode::ACCEPTED } else { StatusCode::OK };
+    let at_work = state.shared().at_work(&view);
+    Ok((status, Json(AgentDocument::of(view, at_work))))
+}

@@ -1,0 +1,132 @@
+//! A store whose process is killed in the middle: from then on nothing that it was asked comes back.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt as _;
+use tokio::sync::Notify;
+use volley_plan::link::RunId;
+
+use crate::store::{
+    Delivery, Grain, HealthBySecond, Kept, Listed, Page, SavedOrder, SharedSeries, Span, Standing, Store,
+    StoreFuture, Unfinished,
+};
+use crate::{MemoryStore, RunDocument};
+
+/// When the process is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Death {
+    /// Never.
+    Never,
+    /// Just before the store does what it is asked for the nth time, from 0.
+    Before(usize),
+    /// Just after that, before anybody hears of it.
+    After(usize),
+}
+
+/// See the module's page.
+pub(super) struct MortalStore {
+    /// What is left of it.
+    pub(super) inner: Arc<MemoryStore>,
+    death: Death,
+    asked: AtomicUsize,
+    died: Notify,
+}
+
+impl MortalStore {
+    pub(super) fn new(inner: Arc<MemoryStore>, death: Death) -> Self {
+        Self { inner, death, asked: AtomicUsize::new(0), died: Notify::new() }
+    }
+
+    /// Resolves once it has died.
+    pub(super) async fn death(&self) {
+        self.died.notified().await;
+    }
+
+    /// How often it was asked to change something.
+    pub(super) fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Kills it now.
+    pub(super) fn kill(&self) {
+        self.asked.store(usize::MAX / 2, Ordering::Relaxed);
+    }
+
+    /// A change that survives if it comes in time.
+    fn ask<'a, T: Send + 'a>(
+        &'a self,
+        does: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        let nth = self.asked.fetch_add(1, Ordering::Relaxed);
+        async move {
+            match self.death {
+                Death::After(last) if nth == last => drop(does().await),
+                Death::Before(last) if nth == last => {}
+                Death::After(last) | Death::Before(last) if nth > last => return pending().await,
+                _ if nth >= usize::MAX / 2 => return pending().await,
+                _ => return does().await,
+            }
+            self.died.notify_one();
+            pending().await
+        }
+        .boxed()
+    }
+}
+
+impl Store for MortalStore {
+    fn create<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, Vec<RunId>> {
+        self.ask(|| self.inner.create(run))
+    }
+    fn update<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, ()> {
+        self.ask(|| self.inner.update(run))
+    }
+    fn save_orders<'a>(
+        &'a self,
+        run: &'a RunId,
+        standing: Standing,
+        orders: &'a [SavedOrder],
+    ) -> StoreFuture<'a, ()> {
+        self.ask(move || self.inner.save_orders(run, standing, orders))
+    }
+    fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept> {
+        self.ask(move || self.inner.keep_window(delivery))
+    }
+    fn complete<'a>(&'a self, run: &'a RunId, below_s: u32) -> StoreFuture<'a, ()> {
+        self.ask(move || self.inner.complete(run, below_s))
+    }
+    fn close<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.ask(|| self.inner.close(run))
+    }
+    fn series<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, SharedSeries> {
+        self.inner.series(run)
+    }
+    fn spans<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+    ) -> StoreFuture<'a, Vec<Span>> {
+        self.inner.spans(run, grain, from_s, to_s)
+    }
+    fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
+        self.inner.health(run, from_s, most)
+    }
+    fn orders<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Vec<SavedOrder>> {
+        self.inner.orders(run)
+    }
+    fn document<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<RunDocument>> {
+        self.inner.document(run)
+    }
+    fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed> {
+        self.inner.list(page)
+    }
+    fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>> {
+        self.inner.unfinished()
+    }
+    fn is_durable(&self) -> bool {
+        true
+    }
+}

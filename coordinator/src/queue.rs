@@ -1,0 +1,160 @@
+//! The order in which runs begin: one on a target at a time, unless plans say otherwise, and each when the agents that it
+//! wants are free. Whoever came first goes first among those that wait for the same target or for agents.
+//!
+//! A run is in here from its creation to its end: it waits for its turn, then goes on. Pure but for the channels on which
+//! runs are told that it is their turn, with the agents that are theirs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use volley_lifecycle::AgentFacts;
+use volley_plan::Plan;
+use volley_plan::link::{Incarnation, RunId};
+use volley_plan::words::counted;
+
+use crate::document::QueuePlace;
+use crate::fleet::Fleet;
+
+#[cfg(test)]
+mod tests;
+
+/// Resolves when it is a run's turn, with the agents that it begins with: none where it waits for some itself.
+pub(crate) type Turn = oneshot::Receiver<Vec<AgentFacts>>;
+
+/// The runs that wait or go on, in the order in which they came.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    runs: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    run: RunId,
+    plan: Arc<Plan>,
+    /// Where to say that it is its turn; `None` once that is said.
+    waits: Option<oneshot::Sender<Vec<AgentFacts>>>,
+}
+
+impl Entry {
+    /// Two runs on the same target disturb each other's measurement.
+    fn collides(&self, other: &Self) -> bool {
+        let beside = self.plan.agents.beside || other.plan.agents.beside;
+        !beside && target(&self.plan) == target(&other.plan)
+    }
+
+    fn place(&self, place: usize, because: String) -> (RunId, QueuePlace) {
+        (self.run.clone(), QueuePlace { place: place as u64, because })
+    }
+}
+
+/// Host and port, as the plan says them.
+fn target(plan: &Plan) -> (&str, u16) {
+    (plan.target.host(), plan.target.port())
+}
+
+/// What became of those that wait.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Advanced {
+    /// Where each one stands that goes on waiting.
+    pub(crate) places: Vec<(RunId, QueuePlace)>,
+    /// Idle agents that are kept for one of them, until it has enough.
+    pub(crate) spared: BTreeSet<Incarnation>,
+}
+
+impl Queue {
+    /// A run that is to wait for its turn, as the last.
+    pub(crate) fn enter(&mut self, run: RunId, plan: Arc<Plan>) -> Turn {
+        let (tell, turn) = oneshot::channel();
+        self.runs.push(Entry { run, plan, waits: Some(tell) });
+        turn
+    }
+
+    /// A run that goes on since before this coordinator was started.
+    pub(crate) fn goes_on(&mut self, run: RunId, plan: Arc<Plan>) {
+        self.runs.push(Entry { run, plan, waits: None });
+    }
+
+    /// A run is over, or will never begin.
+    pub(crate) fn leave(&mut self, run: &RunId) {
+        self.runs.retain(|entry| entry.run != *run);
+    }
+
+    /// Lets all begin whose way is free.
+    pub(crate) fn advance(&mut self, fleet: &mut Fleet, now_ns: u64) -> Advanced {
+        let mut advanced = Advanced::default();
+        let mut wait_for_agents = 0;
+        for index in 0..self.runs.len() {
+            let entry = &self.runs[index];
+            if entry.waits.is_none() {
+                continue;
+            }
+            if let Some((place, because)) = self.in_the_way_of(index) {
+                advanced.places.push(entry.place(place, because));
+                continue;
+            }
+            match find_agents(entry, fleet, &advanced.spared, now_ns) {
+                Ok(agents) => self.go(index, agents, fleet),
+                Err(because) => {
+                    wait_for_agents += 1;
+                    advanced.places.push(entry.place(wait_for_agents, because));
+                    advanced.spared.extend(fleet.idle(&entry.plan.agents, now_ns));
+                }
+            }
+        }
+        advanced
+    }
+
+    /// The run that loads the target, or will do so before this one; and how many wait for it with this one.
+    fn in_the_way_of(&self, index: usize) -> Option<(usize, String)> {
+        let entry = &self.runs[index];
+        let colliding = || self.runs.iter().enumerate().filter(|(_, other)| entry.collides(other));
+        let ahead = colliding().filter(|(other, of)| of.waits.is_some() && *other < index).count();
+        let going = colliding().find(|(_, other)| other.waits.is_none()).map(|(_, other)| other);
+        let first =
+            going.or_else(|| colliding().find(|(other, _)| *other < index).map(|(_, other)| other))?;
+        let verb = if going.is_some() { "loads" } else { "comes first on" };
+        let because = format!("run {} {verb} {}", first.run, entry.plan.target.authority());
+        Some((ahead + 1, because))
+    }
+
+    /// It is a run's turn. Where nobody waits for that any more, its agents are free again.
+    fn go(&mut self, index: usize, agents: Vec<AgentFacts>, fleet: &mut Fleet) {
+        let entry = &mut self.runs[index];
+        let Some(tell) = entry.waits.take() else { return };
+        for facts in tell.send(agents).err().unwrap_or_default() {
+            fleet.free(facts.incarnation, &entry.run);
+        }
+    }
+}
+
+/// The agents that a run begins with, or why it goes on waiting for them. A plan that has time to wait, and wants more than
+/// there are, gathers them itself.
+fn find_agents(
+    entry: &Entry,
+    fleet: &mut Fleet,
+    spared: &BTreeSet<Incarnation>,
+    now_ns: u64,
+) -> Result<Vec<AgentFacts>, String> {
+    let wanted = &entry.plan.agents;
+    let agents = fleet.claim(&entry.run, wanted, spared, now_ns);
+    let there = fleet.strength(wanted, now_ns);
+    let min = wanted.min.max(1);
+    if !agents.is_empty() || there.in_all() < min as usize && !wanted.wait.is_zero() {
+        return Ok(agents);
+    }
+    let wants = format!("the plan wants {}", counted(min.into(), "agent"));
+    Err(match there.in_all() {
+        0 => format!("{wants}, and none that fits is connected"),
+        n if n < min as usize => {
+            format!("{wants}, and only {n} of those that fit {} connected", is_or_are(n))
+        }
+        1 if there.busy == 1 => format!("{wants}, and the only one that fits is busy"),
+        n if there.busy == n => format!("{wants}, and all {n} that fit are busy"),
+        _ => format!("{wants}, and others have them or come first"),
+    })
+}
+
+fn is_or_are(n: usize) -> &'static str {
+    if n == 1 { "is" } else { "are" }
+}
