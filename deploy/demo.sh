@@ -90,7 +90,7 @@ start coordinator "$volley" coordinator --http "${HTTP:-127.0.0.1:7070}" --agent
 http=$(said coordinator '(http://[^ ]+)' HTTP)
 agents=$(said coordinator 'agents on ([^ ]+)' AGENTS)
 for name in one two; do
-  start "agent-$name" "$volley" agent --coordinator "$agents" --name "$name"
+  start "agent-$name" "$volley" agent --coordinator "$agents" --name "$name" --state "$scratch/agents"
 done
 
 write_plan "$plan" "$scratch/plan.yaml" "$target"
