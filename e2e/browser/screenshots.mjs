@@ -1,5 +1,6 @@
 // Takes pictures of the pages at two widths, light and dark: an empty home, a steady run, a failing target, runs of the
-// open model (one in its warm-up and when over, one that misses, one whose generator stood still), a lost agent.
+// open model (one in its warm-up and when over, one that misses, one whose generator stood still), a lost agent, one that
+// joins, another that drains, a load that is adjusted, and a run that waits for its turn.
 // Starts all it needs on free ports of this machine and ends it. `make screenshots` calls it.
 //
 // Usage: node screenshots.mjs VOLLEY CHROMIUM DIRECTORY
@@ -49,6 +50,12 @@ async function post(coordinator, plan) {
   const answer = await fetch(`${coordinator}/api/v1/runs`, { method: "POST", body: JSON.stringify(plan) });
   if (answer.status !== 201) throw new Error(`${answer.status}: ${await answer.text()}`);
   return (await answer.json()).id;
+}
+
+async function ask(coordinator, method, path, body) {
+  const answer = await fetch(`${coordinator}/api/v1/${path}`, { method, body: body && JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}: ${await answer.text()}`);
+  return answer.json();
 }
 
 async function over(coordinator, id) {
@@ -133,8 +140,33 @@ async function pictures(browser) {
   await over(http, lost);
   await shoot(browser, `${http}/runs/${lost}`, "run-lost-agent");
 
+  await fleet(browser, http, target, agents);
   await shoot(browser, http, "home");
+}
+
+/** Agents that join and drain, a load that is adjusted, and a run that waits for its turn. */
+async function fleet(browser, http, target, agents) {
+  const load = { target: `${target}/?delay=3ms`, rate: "100/s" };
+  const first = await post(http, { ...load, name: "elastic", duration: "150s", agents: { elastic: true } });
+  await sleep(3);
+  const words = ["--label", "zone=eu", "--weight", "3"];
+  await start({ to: /(coordinator at)/ }, "agent", "--coordinator", agents, "--name", "berlin-3", ...words);
+  await sleep(6);
+  await ask(http, "POST", `runs/${first}/adjust`, { rate: "200/s" });
+  const waiting = await post(http, { ...load, name: "waiting", duration: "5s" });
+  await sleep(5);
+  await shoot(browser, `${http}/runs/${waiting}`, "run-queued");
+  await shoot(browser, `${http}/agents`, "agents-busy");
+  await shoot(browser, http, "home-queued");
+  const { agents: all } = await ask(http, "GET", "agents");
+  const berlin1 = all.find((agent) => agent.name === "berlin-1");
+  await ask(http, "PATCH", `agents/${berlin1.incarnation}`, { drain: true });
+  await sleep(6);
+  await shoot(browser, `${http}/runs/${first}`, "run-fleet");
   await shoot(browser, `${http}/agents`, "agents");
+  await ask(http, "POST", `runs/${first}/stop`);
+  await over(http, first);
+  await over(http, waiting);
 }
 
 await mkdir(directory, { recursive: true });

@@ -1,9 +1,10 @@
 //! The REST API as a client sees it.
 
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::time::{Duration, Instant};
 
 use reqwest::blocking::{Client, Response};
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use crate::process::PATIENCE;
@@ -23,8 +24,22 @@ impl Api {
     /// If the client can't be built.
     #[must_use]
     pub fn new(url: &str) -> Self {
-        let client = Client::builder().timeout(PATIENCE * 2).build().expect("a client without options");
-        Self { url: url.to_owned(), client }
+        Self::with_token(url, None)
+    }
+
+    /// The same, showing a token with each request.
+    ///
+    /// # Panics
+    /// If the client can't be built, or the token is none.
+    #[must_use]
+    pub fn with_token(url: &str, token: Option<&str>) -> Self {
+        let mut headers = HeaderMap::new();
+        if let Some(token) = token {
+            let value = format!("Bearer {token}").parse().expect("tokens are ASCII");
+            headers.insert("authorization", value);
+        }
+        let client = Client::builder().timeout(PATIENCE * 2).default_headers(headers);
+        Self { url: url.to_owned(), client: client.build().expect("a client with few options") }
     }
 
     /// The JSON at a path, of an answer that says ok.
@@ -58,6 +73,16 @@ impl Api {
         io::copy(&mut answer, &mut io::sink()).unwrap_or_else(|error| panic!("no whole stream: {error:?}"))
     }
 
+    /// Follows a stream to its end, line by line.
+    ///
+    /// # Panics
+    /// If it can't be had.
+    pub fn follow(&self, path: &str, within: Duration, mut line: impl FnMut(&str)) {
+        let request = self.client.get(format!("{}{path}", self.url)).timeout(within);
+        let answer = request.send().unwrap_or_else(|error| panic!("no answer: {error:?}"));
+        BufReader::new(answer).lines().map_while(Result::ok).for_each(|text| line(&text));
+    }
+
     /// Posts a body of a content type; gives status and body.
     ///
     /// # Panics
@@ -65,6 +90,28 @@ impl Api {
     pub fn post(&self, path: &str, content_type: &str, body: &str) -> (u16, String) {
         let request = self.client.post(format!("{}{path}", self.url));
         read(request.header("content-type", content_type).body(body.to_owned()).send())
+    }
+
+    /// Changes something with a body of JSON; gives status and body.
+    ///
+    /// # Panics
+    /// If there is no answer.
+    pub fn patch(&self, path: &str, body: &str) -> (u16, String) {
+        let request = self.client.patch(format!("{}{path}", self.url));
+        read(request.header("content-type", "application/json").body(body.to_owned()).send())
+    }
+
+    /// The seconds of a run that is over, as its stream tells them.
+    ///
+    /// # Panics
+    /// If the stream holds what is no JSON.
+    #[must_use]
+    pub fn ticks(&self, id: &str) -> Vec<Value> {
+        let (status, text) = self.ask(&format!("/api/v1/runs/{id}/stream"));
+        assert_eq!(status, 200, "{text}");
+        let blocks = text.split("\n\n").filter(|block| block.lines().any(|line| line == "event: tick"));
+        let data = blocks.filter_map(|block| block.lines().find_map(|line| line.strip_prefix("data: ")));
+        data.map(|data| serde_json::from_str(data).expect("events are JSON")).collect()
     }
 
     /// The agents.

@@ -49,7 +49,7 @@ pub fn volley(arguments: &[&str]) -> Outcome {
 /// Runs `volley` to its end, once `prepare` has changed the command.
 pub fn volley_with(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Outcome {
     let mut command = Command::new(binary());
-    command.args(arguments).env_remove("VOLLEY_COORDINATOR");
+    command.args(arguments).env_remove("VOLLEY_COORDINATOR").env_remove("VOLLEY_TOKEN");
     prepare(&mut command);
     let begun = Instant::now();
     let (status, stdout, stderr) = Process::start(&mut command).wait(PATIENCE);

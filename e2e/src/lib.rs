@@ -6,15 +6,21 @@
 mod api;
 mod command;
 mod fleet;
+mod network;
 mod nginx;
+mod numbers;
+mod place;
 mod process;
 mod report;
 mod server;
 
 pub use api::Api;
 pub use command::{Outcome, volley, volley_with};
-pub use fleet::{Agent, Coordinator, Fleet, Target};
+pub use fleet::{Agent, Coordinator, CoordinatorOptions, Environment, Fleet, Target};
+pub use network::{HUB, Network};
 pub use nginx::{Logged, Nginx};
+pub use numbers::{NUMBER_HEADER, Numbers};
+pub use place::Place;
 pub use process::{Process, binary};
 pub use report::{Report, check_invariants};
 pub use server::{Reply, Request, Server, Then, closed_port};

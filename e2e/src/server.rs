@@ -53,7 +53,15 @@ impl Server {
     /// # Panics
     /// If loopback has no free port.
     pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port of loopback");
+        Self::start_on("127.0.0.1", script)
+    }
+
+    /// Starts on a free port of an address of this host.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn start_on(ip: &str, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind((ip, 0)).expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let shared = Arc::new(Shared {
             script: Box::new(script),

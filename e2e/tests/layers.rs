@@ -32,6 +32,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "volley-stats",
         ],
     ),
+    (
+        "volley-simulation",
+        &["volley-agent", "volley-engine", "volley-lifecycle", "volley-plan", "volley-stats"],
+    ),
     ("volley-e2e", &["volley-plan", "volley-proto", "volley-stats"]),
 ];
 
@@ -42,6 +46,8 @@ const MUST_NOT_USE: &[(&str, &[&str])] = &[
     ("volley-engine", &["tonic", "prost", "axum"]),
     ("volley-lifecycle", &["tokio", "tonic", "prost", "axum", "tracing", "rand"]),
     ("volley-web", &["tokio", "tonic", "prost", "axum"]),
+    // Chance there comes from seeds, and so does time.
+    ("volley-simulation", &["tonic", "prost", "axum", "rand"]),
 ];
 
 /// Most lines of a file of code.

@@ -1,5 +1,6 @@
 //! Bad input at every door: plans, REST, the agents' link.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -122,6 +123,9 @@ fn join_with_protocol(agents_address: &str, protocol: u32) -> ToAgent {
             incarnation: Incarnation(99),
             name: "stranger".to_owned(),
             workers: 1,
+            labels: BTreeMap::new(),
+            weight: None,
+            capacity: None,
         };
         // The stream stays open: it is the coordinator that must end it.
         let (to, outgoing) = tokio::sync::mpsc::channel(1);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use volley_e2e::{Coordinator, Fleet, Target};
 
 use crate::case_28::{ramp_of_rate, users_by_second};
-use crate::{case_16, case_19, case_20, case_31, health, play};
+use crate::{case_16, case_19, case_20, case_31, health, play, thousand_agents};
 
 fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
@@ -72,6 +72,17 @@ fn soak_case_31_warm_up() {
 #[ignore = "a minute and more, and a quiet machine"]
 fn soak_twenty_healthy_runs() {
     health::healthy_runs(20, "5s");
+}
+
+#[test]
+#[ignore = "a minute, and a quiet machine"]
+fn soak_fleet_of_a_thousand_agents() {
+    let cost = thousand_agents::play(1_000, 60);
+    println!(
+        "fleet: 1,000 agents, 10 steps, 1,000,000 requests/s told: {:.2} cores, {} MiB, page {:.2} s behind",
+        cost.cores, cost.resident_mib, cost.page_behind_s
+    );
+    assert!(cost.cores <= 1.0 && cost.resident_mib <= 1024 && cost.page_behind_s <= 2.0);
 }
 
 /// Memory of a process that is resident, in KiB.
