@@ -10,6 +10,8 @@ use crate::state::{Outcome, StopReason};
 
 /// So many late agents are named in a verdict; the rest are counted.
 const LATE_AGENTS_NAMED: usize = 3;
+/// So many agents that are gone are named in a sentence; the rest are counted.
+const GONE_AGENTS_NAMED: usize = 10;
 /// Why agents miss arrivals in a run whose coordinator was started again.
 const NO_LEASE: &str = "most likely agents had no lease while the coordinator was started again";
 /// Most lines that the event log gets about the health of agents.
@@ -22,7 +24,7 @@ impl Run {
         let verdict = if reasons.is_empty() { Verdict::None } else { Verdict::Invalid };
         let incomplete = !lost.is_empty();
         if incomplete {
-            reasons.push(format!("lost {}: {}", counted(lost.len() as u64, "agent"), lost.join(", ")));
+            reasons.push(format!("lost {}: {}", counted(lost.len() as u64, "agent"), some_of(&lost)));
         }
         Outcome { reason, verdict, incomplete, sentence: reasons.join("; ") }
     }
@@ -39,7 +41,7 @@ impl Run {
             StopReason::StoreFailed(why) => Some(format!("results could not be kept: {why}")),
             StopReason::AgentsLost => {
                 let gone = self.names_of(AgentShare::is_gone);
-                Some(format!("no agent was left ({})", gone.join(", ")))
+                Some(format!("no agent was left ({})", some_of(&gone)))
             }
             StopReason::CountReached | StopReason::DurationOver | StopReason::Asked => None,
         };
@@ -104,6 +106,30 @@ impl Run {
         notes.extend(shortage.filter(|shortage| !outcome.sentence.contains(shortage)));
         for note in notes {
             self.note(now_ns, Level::Warn, note, out);
+        }
+    }
+}
+
+fn some_of(names: &[&str]) -> String {
+    match names.split_at_checked(GONE_AGENTS_NAMED) {
+        None | Some((_, [])) => names.join(", "),
+        Some((named, others)) => format!("{} and {} more", named.join(", "), count(others.len() as u64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_does_not_name_a_thousand_agents() {
+        let names = vec!["a"; 1011];
+        for (named, expected) in [
+            (2, "a, a"),
+            (10, "a, a, a, a, a, a, a, a, a, a"),
+            (1011, "a, a, a, a, a, a, a, a, a, a and 1,001 more"),
+        ] {
+            assert_eq!(some_of(&names[..named]), expected);
         }
     }
 }
