@@ -96,7 +96,7 @@ impl Agent {
         let mut beats = beats();
         loop {
             self.catch_up(true);
-            let (contact, orphaned) = (self.contact, self.orphaned_at());
+            let (contact, orphaned, disk_hangs) = (self.contact, self.orphaned_at(), self.disk_hangs_at());
             let has_to_say = self.session.has_to_say();
             let moment = tokio::select! {
                 biased;
@@ -107,6 +107,7 @@ impl Agent {
                 answer = answer(&mut self.disk) => Moment::Answered(answer),
                 event = self.session.runs.next_event() => Moment::Told(event),
                 () = at(orphaned) => Moment::Orphaned,
+                () = at(disk_hangs) => Moment::DiskHangs,
             };
             if let Some(end) = self.meet(moment) {
                 self.catch_up(false);
@@ -120,12 +121,13 @@ impl Agent {
     pub async fn alone(&mut self) {
         loop {
             self.catch_up(false);
-            let (contact, orphaned) = (self.contact, self.orphaned_at());
+            let (contact, orphaned, disk_hangs) = (self.contact, self.orphaned_at(), self.disk_hangs_at());
             let moment = tokio::select! {
                 () = self.leaving.moment(contact) => Moment::Leave,
                 answer = answer(&mut self.disk) => Moment::Answered(answer),
                 event = self.session.runs.next_event() => Moment::Told(event),
                 () = at(orphaned) => Moment::Orphaned,
+                () = at(disk_hangs) => Moment::DiskHangs,
             };
             if self.meet(moment).is_some() {
                 return;
@@ -163,6 +165,13 @@ impl Agent {
                     self.disk = None;
                 }
                 self.session.runs.answer(answer);
+                if self.disk.as_mut().is_some_and(Disk::take_recovery) {
+                    self.session.runs.disk_is_back();
+                }
+            }
+            Moment::DiskHangs => {
+                self.disk.iter_mut().for_each(Disk::hang);
+                self.session.runs.disk_hangs();
             }
             Moment::Told(event) => self.session.runs.hear(event),
             Moment::Orphaned => self.session.runs.abandon(self.clock.now_ns()),
@@ -219,6 +228,12 @@ impl Agent {
         });
     }
 
+    /// When what waits for the disk has waited long enough.
+    fn disk_hangs_at(&self) -> Option<Instant> {
+        let disk = self.disk.as_ref().filter(|_| self.session.runs.waits_for_disk())?;
+        disk.hangs_at()
+    }
+
     fn orphaned_at(&self) -> Option<Instant> {
         self.contact.filter(|_| self.session.runs.needs_contact()).map(|contact| contact + ORPHAN)
     }
@@ -233,6 +248,7 @@ enum Moment<'a> {
     Answered(Option<Answer>),
     Told(Option<Event>),
     Orphaned,
+    DiskHangs,
 }
 
 async fn at(moment: Option<Instant>) {

@@ -7,17 +7,23 @@
 mod file;
 mod thread;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
+#[cfg(test)]
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
 use volley_plan::link::{Incarnation, RunId};
 
 use crate::sealed::SealedWindow;
 
 /// Most jobs that are under way. They wait in memory with the windows that they hold.
 const MAX_JOBS: usize = 8;
+/// A job that takes longer shows that the disk hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 /// How long the end of an agent waits for what is still to be written.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -97,8 +103,10 @@ pub enum Answer {
 pub(crate) struct Disk {
     jobs: Option<mpsc::Sender<Job>>,
     answers: UnboundedReceiver<Answer>,
-    /// How many jobs are not answered.
-    under_way: usize,
+    /// When those that are not answered were given to it, oldest first.
+    under_way: VecDeque<Instant>,
+    /// It was found to hang, and has not answered since.
+    hangs: bool,
     /// Closed once the thread has ended.
     ended: mpsc::Receiver<()>,
 }
@@ -109,7 +117,8 @@ impl Disk {
     pub(crate) fn start(directory: PathBuf, incarnation: Incarnation) -> Option<Self> {
         match thread::start(directory, incarnation) {
             Ok((jobs, answers, ended)) => {
-                let mut disk = Self { jobs: Some(jobs), answers, under_way: 0, ended };
+                let mut disk =
+                    Self { jobs: Some(jobs), answers, under_way: VecDeque::new(), hangs: false, ended };
                 disk.take(Job::Look);
                 Some(disk)
             }
@@ -120,14 +129,24 @@ impl Disk {
         }
     }
 
+    /// One whose answers a test gives, or doesn't; the receiver hears what it is asked for.
+    #[cfg(test)]
+    pub(crate) fn silent() -> (Self, UnboundedSender<Answer>, mpsc::Receiver<Job>) {
+        let ((jobs, asked), (answers, answered)) = (mpsc::channel(), unbounded_channel());
+        let ended = mpsc::channel().1;
+        let disk =
+            Self { jobs: Some(jobs), answers: answered, under_way: VecDeque::new(), hangs: false, ended };
+        (disk, answers, asked)
+    }
+
     /// Whether it takes another job now.
     pub(crate) fn has_room(&self) -> bool {
-        self.under_way < MAX_JOBS
+        self.under_way.len() < MAX_JOBS
     }
 
     /// Takes a job. It never waits for anything.
     pub(crate) fn take(&mut self, job: Job) {
-        self.under_way += 1;
+        self.under_way.push_back(Instant::now());
         if let Some(jobs) = &self.jobs {
             // Were the thread gone, the next answer would tell it.
             let _ = jobs.send(job);
@@ -137,8 +156,23 @@ impl Disk {
     /// The next answer; `None` if the thread broke down. Dropping the future loses none.
     pub(crate) async fn answer(&mut self) -> Option<Answer> {
         let answer = self.answers.recv().await;
-        self.under_way = self.under_way.saturating_sub(1);
+        self.under_way.pop_front();
         answer
+    }
+
+    /// When it must be taken to hang if it has answered nothing more; `None` if it has nothing to do, or hangs already.
+    pub(crate) fn hangs_at(&self) -> Option<Instant> {
+        self.under_way.front().filter(|_| !self.hangs).map(|given| *given + PATIENCE)
+    }
+
+    /// Takes note that it hangs, until it answers.
+    pub(crate) fn hang(&mut self) {
+        self.hangs = true;
+    }
+
+    /// True the first time after it hung: it does no longer.
+    pub(crate) fn take_recovery(&mut self) -> bool {
+        std::mem::take(&mut self.hangs)
     }
 }
 

@@ -237,6 +237,18 @@ impl Journal {
         self.find(run).is_some_and(|journal| std::mem::take(&mut journal.keeping.is_on))
     }
 
+    /// True while a window waits for the disk to keep it.
+    pub(crate) fn waits_for_disk(&self) -> bool {
+        self.runs
+            .iter()
+            .any(|journal| journal.keeping.is_on && journal.outbox.after(journal.keeping.kept).is_some())
+    }
+
+    /// There is a disk from now on, for what further runs measure.
+    pub(crate) fn with_disk(&mut self) {
+        self.is_kept = true;
+    }
+
     /// The disk is gone.
     pub(crate) fn without_disk(&mut self) {
         self.is_kept = false;

@@ -1,10 +1,14 @@
 //! What earlier processes of this host measured and did not deliver: it is read from the disk as it is sent, one process's
-//! run after the other, and taken away once it is acknowledged.
+//! run after the other, and taken away once it is acknowledged. One that nothing is acknowledged of holds up no others: it
+//! goes behind them, and is tried again.
 
 use std::collections::VecDeque;
 
 use crate::disk::{Job, Numbered, Source};
 use crate::outbox::{Entry, MAX_ON_THE_WAY, Outbox};
+
+/// A file of which nothing was acknowledged for so many ping intervals lets the next one have its turn.
+const MAX_UNHEARD_BEATS: u32 = 10;
 
 /// One file of results.
 #[derive(Debug)]
@@ -23,6 +27,10 @@ struct Leftover {
 pub(crate) struct Leftovers {
     /// The first is the one that is being delivered.
     files: VecDeque<Leftover>,
+    /// Ping intervals since anything of the first was acknowledged, or it became the first.
+    unheard_beats: u32,
+    /// Something of the first was acknowledged since then, over the present connection.
+    is_heard: bool,
     /// Delivered, and still on the disk.
     delivered: VecDeque<Source>,
 }
@@ -64,17 +72,45 @@ impl Leftovers {
 
     /// Forgets windows up to this number. The largest number there is means that nobody wants any of them.
     pub(crate) fn acknowledge(&mut self, source: &Source, sequence: u64) {
-        let Some(file) = self.files.iter_mut().find(|file| file.source == *source) else { return };
+        let Some(index) = self.files.iter().position(|file| file.source == *source) else { return };
+        let file = &mut self.files[index];
         file.outbox.acknowledge(sequence);
         file.ended |= sequence == u64::MAX;
+        if index == 0 {
+            (self.unheard_beats, self.is_heard) = (0, true);
+        }
         self.retire();
     }
 
-    /// The first file goes once all of it is acknowledged.
+    /// A file goes once all of it is acknowledged.
     fn retire(&mut self) {
-        while let Some(file) = self.files.pop_front_if(|file| file.ended && file.outbox.is_empty()) {
-            self.delivered.push_back(file.source);
+        let is_done = |file: &Leftover| file.ended && file.outbox.is_empty();
+        while let Some(index) = self.files.iter().position(is_done) {
+            self.delivered.extend(self.files.remove(index).map(|file| file.source));
+            if index == 0 {
+                (self.unheard_beats, self.is_heard) = (0, false);
+            }
         }
+    }
+
+    /// Another ping interval has gone by.
+    pub(crate) fn beat(&mut self) {
+        self.unheard_beats = self.unheard_beats.saturating_add(1);
+        if self.unheard_beats >= MAX_UNHEARD_BEATS {
+            self.let_the_next();
+        }
+    }
+
+    /// The first file goes behind the others if it is not being acknowledged.
+    fn let_the_next(&mut self) {
+        let has_others = self.files.len() > 1;
+        if let Some(mut file) = self.files.pop_front_if(|file| has_others && file.outbox.is_any_on_the_way())
+        {
+            tracing::info!(run = %file.source.run, of = ?file.source.of, "what an earlier agent left is not being acknowledged; the rest comes first");
+            file.outbox.reconnected();
+            self.files.push_back(file);
+        }
+        (self.unheard_beats, self.is_heard) = (0, false);
     }
 
     pub(crate) fn has_next(&self) -> bool {
@@ -96,6 +132,10 @@ impl Leftovers {
 
     /// The connection is a new one: what was on its way may be lost and is sent again.
     pub(crate) fn reconnected(&mut self) {
+        if !self.is_heard {
+            self.let_the_next();
+        }
+        (self.unheard_beats, self.is_heard) = (0, false);
         self.files.iter_mut().for_each(|file| file.outbox.reconnected());
     }
 }

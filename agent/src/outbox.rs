@@ -99,6 +99,11 @@ impl Outbox {
         }
     }
 
+    /// Whether any has gone out over the present connection and is not acknowledged.
+    pub(crate) fn is_any_on_the_way(&self) -> bool {
+        self.on_the_way > 0
+    }
+
     /// The connection is a new one: what was on its way may be lost and goes out again.
     pub(crate) fn reconnected(&mut self) {
         self.on_the_way = 0;

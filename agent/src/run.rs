@@ -45,6 +45,13 @@ struct Wish {
     told: bool,
 }
 
+/// Why this agent's part ends before its time: what it was changed to may not or can't be done here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Veto {
+    reason: String,
+    told: bool,
+}
+
 /// One run as its agent sees it.
 pub(crate) struct Run {
     pub(crate) id: RunId,
@@ -57,6 +64,7 @@ pub(crate) struct Run {
     permit: Option<Permit>,
     engine: Option<Launched>,
     wish: Option<Wish>,
+    veto: Option<Veto>,
     watermark_s: u32,
 }
 
@@ -67,7 +75,7 @@ impl Run {
             Ok((permit, engine)) => (Some(permit), Some(engine), Stage::Preparing),
             Err(reason) => (None, None, Stage::Refused { reason, told: false }),
         };
-        Self { id, stage, taken: 1, start_ns: None, permit, engine, wish: None, watermark_s: 0 }
+        Self { id, stage, taken: 1, start_ns: None, permit, engine, wish: None, veto: None, watermark_s: 0 }
     }
 
     /// How long its end may take from the word to end it on.
@@ -99,12 +107,27 @@ impl Run {
 
     /// Takes another share. A load that this agent may not do ends its part of the run instead.
     fn change(&mut self, at_ns: u64, share: Share, to: Option<Level>, over_ns: u64) {
-        self.command(Command::Change { at_ns, share, to, over_ns });
-        let Some((permit, to)) = self.permit.as_mut().zip(to) else { return };
-        if let Err(denied) = permit.adjust(Adjust { at_ns, to }) {
-            tracing::warn!(run = %self.id, %denied, "the load was adjusted to what may not be done here, so it ends here");
+        if self.veto.is_some() {
+            return; // Its part ends before that.
+        }
+        if let Some((permit, to)) = self.permit.as_mut().zip(to)
+            && let Err(denied) = permit.adjust(Adjust { at_ns, to })
+        {
+            // The engine would refuse such a change as well, but what is in flight is to finish.
             let drain_ns = u64::try_from(permit.drain().as_nanos()).unwrap_or(u64::MAX);
             self.command(Command::Stop { at_ns, drain_ns });
+            return self.veto(&denied.to_string());
+        }
+        self.command(Command::Change { at_ns, share, to, over_ns });
+    }
+
+    /// Remembers why its part ends, to tell it. The first reason counts.
+    fn veto(&mut self, why: &str) {
+        if self.veto.is_none() {
+            tracing::warn!(run = %self.id, why, "what the load was changed to may not be done here, so it ends here");
+            let reason =
+                format!("what the load was changed to may not be done there, so its part ends: {why}");
+            self.veto = Some(Veto { reason, told: false });
         }
     }
 
@@ -151,6 +174,10 @@ impl Run {
             }
             Some(Event::Refused { reason }) => {
                 self.refuse(reason);
+                None
+            }
+            Some(Event::Vetoed { reason }) => {
+                self.veto(&reason);
                 None
             }
             Some(Event::GrantWanted { taken, iterations }) => {
@@ -210,11 +237,13 @@ impl Run {
         self.stage == Stage::Over
     }
 
-    /// Stops without an order to. Gives back whether there is something to deliver later.
+    /// Stops without an order to. What was due after its lease may have become somebody else's, so it stops no later than
+    /// that. Gives back whether there is something to deliver later.
     pub(crate) fn abandon(&mut self, now_ns: u64) -> bool {
-        let Stage::Running { abandoned, .. } = &mut self.stage else { return false };
+        let Stage::Running { abandoned, lease_until_ns } = &mut self.stage else { return false };
         *abandoned = true;
-        let at_ns = now_ns.saturating_sub(self.start_ns.unwrap_or(now_ns));
+        let run_ns = now_ns.saturating_sub(self.start_ns.unwrap_or(now_ns));
+        let at_ns = run_ns.min(*lease_until_ns);
         self.command(Command::Stop { at_ns, drain_ns: 0 });
         true
     }
@@ -248,11 +277,15 @@ impl Run {
         if let Some(wish) = &mut self.wish {
             wish.told = false;
         }
+        if let Some(veto) = &mut self.veto {
+            veto.told = false;
+        }
     }
 
     pub(crate) fn has_report(&self) -> bool {
         matches!(self.stage, Stage::Ready { told: false } | Stage::Refused { told: false, .. })
             || self.wish.is_some_and(|wish| !wish.told)
+            || self.veto.as_ref().is_some_and(|veto| !veto.told)
     }
 
     /// What is to be said next of this run, windows apart.
@@ -267,6 +300,10 @@ impl Run {
                 return Some(Report::Refused { reason: reason.clone() });
             }
             _ => {}
+        }
+        if let Some(veto) = self.veto.as_mut().filter(|veto| !veto.told) {
+            veto.told = true;
+            return Some(Report::Refused { reason: veto.reason.clone() });
         }
         let wish = self.wish.as_mut().filter(|wish| !wish.told)?;
         wish.told = true;

@@ -8,6 +8,7 @@ use volley_engine::{Clock, Event, Setup, Spin};
 use volley_plan::allow::AllowList;
 use volley_plan::link::{FromAgent, Incarnation, Lease, Order, Progress, RunId, Share};
 use volley_plan::{Adjust, Plan};
+use volley_stats::Window;
 
 use crate::crash::crash_at;
 use crate::disk::{Answer, Job, Source};
@@ -111,14 +112,32 @@ impl Runs {
                 known.taken = number;
                 known.obey(order);
             }
-            _ => self.note_past(run, number),
+            _ => {
+                if matches!(order, Order::Start { .. }) {
+                    self.end_unbegun(run);
+                }
+                self.note_past(run, number);
+            }
+        }
+    }
+
+    /// The run is to start, and was given up here before it did. Its last word is that nothing was done, since the coordinator
+    /// would wait for one.
+    fn end_unbegun(&mut self, run: &RunId) {
+        tracing::warn!(%run, "the run starts, and was given up here before; its part of it ends with nothing done");
+        self.open_journal(run);
+        self.journal.push(run, &Window::default(), true);
+    }
+
+    /// Makes room for a run's results.
+    fn open_journal(&mut self, run: &RunId) {
+        if let Some(given_up) = self.journal.open(run) {
+            tracing::warn!(run = %given_up, "its undelivered results were given up to make room for a new run's");
         }
     }
 
     fn prepare(&mut self, run: RunId, order: Prepare) {
-        if let Some(given_up) = self.journal.open(&run) {
-            tracing::warn!(run = %given_up, "its undelivered results were given up to make room for a new run's");
-        }
+        self.open_journal(&run);
         let permit = self.permit(&order);
         if let Err(reason) = &permit {
             tracing::warn!(%run, reason, "the run was refused");
@@ -260,6 +279,25 @@ impl Runs {
         }
     }
 
+    /// True while windows wait for the disk to keep them.
+    pub(crate) fn waits_for_disk(&self) -> bool {
+        self.journal.waits_for_disk()
+    }
+
+    /// The disk has not answered for long, so nothing waits for it any more until it does.
+    pub(crate) fn disk_hangs(&mut self) {
+        tracing::warn!(
+            "the disk does not answer; results are kept in memory only until a run begins after it did"
+        );
+        self.journal.without_disk();
+    }
+
+    /// The disk answers again: what further runs measure is kept there.
+    pub(crate) fn disk_is_back(&mut self) {
+        tracing::info!("the disk answers again; results of further runs are kept on it");
+        self.journal.with_disk();
+    }
+
     /// True while a run depends on the coordinator.
     #[must_use]
     pub fn needs_contact(&self) -> bool {
@@ -315,6 +353,11 @@ impl Runs {
     #[must_use]
     pub fn leftovers(&self) -> usize {
         self.leftovers.len()
+    }
+
+    /// Another ping interval has gone by.
+    pub(crate) fn beat(&mut self) {
+        self.leftovers.beat();
     }
 
     pub(crate) fn reconnected(&mut self) {

@@ -138,6 +138,7 @@ impl Session {
     /// Another ping interval has gone by. False if the connection must be taken for dead.
     pub fn beat(&mut self) -> bool {
         self.connection.silent_beats += 1;
+        self.runs.beat();
         self.connection.ping_due |= self.is_welcome();
         self.connection.silent_beats < MAX_SILENT_BEATS
     }

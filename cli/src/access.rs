@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,7 +31,10 @@ impl TokenOptions {
     /// The token of the file, else of the variable; none where there is neither.
     pub(crate) fn token(&self) -> Result<Option<Token>, Failure> {
         let (text, from) = match &self.token_file {
-            Some(file) => (read(file, MAX_TOKEN_BYTES)?, format!("--token-file {}", file.display())),
+            Some(file) => {
+                warn_if_open(file);
+                (read(file, MAX_TOKEN_BYTES)?, format!("--token-file {}", file.display()))
+            }
             // An empty variable is what scripts have that set it for no token.
             None => match std::env::var(VARIABLE).ok().filter(|text| !text.is_empty()) {
                 Some(text) => (text, VARIABLE.to_owned()),
@@ -41,11 +45,25 @@ impl TokenOptions {
     }
 }
 
+/// Says so where every user of this host can read the token, or replace it.
+fn warn_if_open(file: &Path) {
+    if std::fs::metadata(file).is_ok_and(|metadata| is_open_to_all(metadata.permissions().mode())) {
+        let file = file.display();
+        tracing::warn!(%file, "every user of this host can read the token's file, or change it: chmod 600 helps");
+    }
+}
+
+/// Whether a file of this mode is anybody's. What its group may do says little: secrets that systemd and Kubernetes hand
+/// over are readable for a group, or look so for their access lists, where that is one user's own.
+fn is_open_to_all(mode: u32) -> bool {
+    mode & 0o006 != 0
+}
+
 /// The targets that may be loaded.
 #[derive(Debug, Args)]
 pub(crate) struct AllowOptions {
     /// A target that may be loaded, as often as needed: `HOST or CIDR[:PORT[-PORT]] [max RATE]`, `*.example.org`, or `any`
-    /// [default: any; loopback only where the coordinator is reached beyond loopback]
+    /// [default: any; loopback only in a fleet whose coordinator is reached beyond loopback]
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
     /// A file with such rules, one a line; what follows a # is a remark
@@ -54,9 +72,19 @@ pub(crate) struct AllowOptions {
 }
 
 impl AllowOptions {
+    /// Whether there are rules.
+    pub(crate) fn are_given(&self) -> bool {
+        !self.allow.is_empty() || self.allow_file.is_some()
+    }
+
+    /// The list of these rules for a process that has all of the run in it, or the one that goes without saying.
+    pub(crate) fn list_here(&self) -> Result<Arc<AllowList>, Failure> {
+        self.list(true)
+    }
+
     /// The list of these rules, or the one that goes without saying.
     pub(crate) fn list(&self, is_all_loopback: bool) -> Result<Arc<AllowList>, Failure> {
-        if self.allow.is_empty() && self.allow_file.is_none() {
+        if !self.are_given() {
             let list = if is_all_loopback { AllowList::anything() } else { AllowList::loopback_only() };
             return Ok(Arc::new(list));
         }
@@ -152,6 +180,15 @@ mod tests {
         check(&[], Some("# none\n"), true, here, Ok(false));
         check(&["http://x/"], None, true, here, Err("--allow: rule 1"));
         check(&[], Some("any\n\n10.0.0.0/99\n"), true, here, Err("rule 3"));
+    }
+
+    #[test]
+    fn a_file_that_everybody_can_read_is_open() {
+        for (mode, expected) in
+            [(0o600, false), (0o400, false), (0o440, false), (0o644, true), (0o604, true), (0o602, true)]
+        {
+            assert_eq!(is_open_to_all(0o100_000 | mode), expected, "{mode:o}");
+        }
     }
 
     #[test]

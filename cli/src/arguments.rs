@@ -75,11 +75,13 @@ mod tests {
         check("http://x/ -H a:b -H c:d", "headers: [\"a:b\", \"c:d\"]");
         check("http://x/ --disable-keepalive", "no_keep_alive: true");
         check("http://x/ --no-keep-alive", "no_keep_alive: true");
+        check("http://169.254.3.4/ --allow 169.254.3.4", "allow: [\"169.254.3.4\"]");
     }
 
     #[test]
     fn subcommands_take_their_own() {
         check("run plan.yaml --workers 3", "workers: Some(3)");
+        check("run plan.yaml --allow any --allow-file f", "allow_file: Some(\"f\")");
         check("coordinator", "http: 127.0.0.1:7070");
         check("coordinator --store memory", "store: Some(\"memory\")");
         check("agent --coordinator h:1 --name n", "name: Some(\"n\")");

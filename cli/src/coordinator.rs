@@ -1,5 +1,6 @@
 //! `volley coordinator`: REST, pages and the agents' link as a service.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -65,7 +66,7 @@ async fn work(options: &Options) -> Result<Exit, Failure> {
     output::say(&format!("http://{}", address(&http)?));
     output::say(&format!("agents on {}", address(&agents)?));
     let coordinator = Coordinator::new(store, Settings { token, allow, ..Settings::default() });
-    notify::ready();
+    let ready = tell_when_ready(coordinator.clone());
     let (end, asked) = oneshot::channel();
     // Where the sender is gone without a word, so is this future.
     let shutdown = async { asked.await.unwrap_or(Ending::StopRuns) };
@@ -73,6 +74,7 @@ async fn work(options: &Options) -> Result<Exit, Failure> {
     let ask = tokio::select! {
         ended = &mut served => return ended.map(|()| Exit::Passed).or_exit(Exit::CouldNot),
         ask = signals.next() => ask,
+        never = ready => match never {},
     };
     notify::stopping();
     // If nobody takes it, the service has ended by itself, and says so below.
@@ -81,6 +83,13 @@ async fn work(options: &Options) -> Result<Exit, Failure> {
         ended = served => ended.map(|()| Exit::Passed).or_exit(Exit::CouldNot),
         _ = signals.next() => Ok(Exit::Interrupted),
     }
+}
+
+/// Whoever waits for this service waits until the runs of the process before are taken up.
+async fn tell_when_ready(coordinator: Coordinator) -> Infallible {
+    coordinator.served().await;
+    notify::ready();
+    std::future::pending().await
 }
 
 /// A person who presses Ctrl-C wants an end of everything; what keeps services most likely starts this one again.

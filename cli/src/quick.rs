@@ -9,6 +9,7 @@ use clap::Args;
 use volley_agent::Spin;
 use volley_plan::{Model, Plan, QuickPlan};
 
+use crate::access::AllowOptions;
 use crate::exit::{Exit, Failure, OrExit as _};
 use crate::run::EngineOptions;
 use crate::{output, run};
@@ -67,6 +68,8 @@ pub(crate) struct Options {
     /// Whether to keep a processor awake while few requests are in flight: auto, on or off
     #[arg(long, value_name = "WHEN", default_value_t)]
     spin: Spin,
+    #[command(flatten)]
+    allow: AllowOptions,
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,
@@ -75,13 +78,14 @@ pub(crate) struct Options {
 /// Runs it in this process.
 pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
     let (engine, json) = (EngineOptions { workers: options.workers, spin: options.spin }, options.json);
+    let allow = options.allow.list_here()?;
     let plan = plan(options)?;
     let model = match plan.load.model {
         Model::Closed(_) => "each user sends again once it has its answer",
         Model::Open(_) => "requests are sent when they are due, and latency counts from then",
     };
     output::say(&format!("{}, at {}: {model}", plan.load_in_words(), plan.url()));
-    run::in_this_process(plan, engine, json)
+    run::in_this_process(plan, engine, allow, json)
 }
 
 fn plan(options: Options) -> Result<Plan, Failure> {

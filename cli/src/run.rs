@@ -3,6 +3,7 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -10,9 +11,9 @@ use clap::Args;
 use tokio::runtime::{Builder, Runtime};
 use volley_agent::Spin;
 use volley_coordinator::RunDocument;
-use volley_plan::{Plan, Verdict};
+use volley_plan::{AllowList, Plan, Verdict};
 
-use crate::access::TokenOptions;
+use crate::access::{AllowOptions, TokenOptions};
 use crate::exit::{Exit, Failure};
 use crate::processor::CpuTime;
 use crate::progress::Progress;
@@ -35,6 +36,8 @@ pub(crate) struct Options {
     coordinator: Option<String>,
     #[command(flatten)]
     token: TokenOptions,
+    #[command(flatten)]
+    allow: AllowOptions,
     /// Worker threads, in a run of this process [default: one a core]
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
@@ -63,11 +66,11 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
     match options.coordinator.as_deref().filter(|url| !url.is_empty()) {
         None => {
             let engine = EngineOptions { workers: options.workers, spin: options.spin.unwrap_or_default() };
-            in_this_process(plan, engine, options.json)
+            in_this_process(plan, engine, options.allow.list_here()?, options.json)
         }
-        Some(_) if options.workers.is_some() || options.spin.is_some() => {
-            let sentence =
-                "--workers and --spin are for a run in this process; on a coordinator each agent has its own";
+        Some(_) if options.workers.is_some() || options.spin.is_some() || options.allow.are_given() => {
+            let sentence = "--workers, --spin and --allow are for a run in this process; coordinators and agents have \
+                            their own";
             Err(Failure::new(Exit::Usage, sentence))
         }
         Some(url) => {
@@ -80,8 +83,17 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
 
 /// Runs a plan in this process: the same lifecycle, grants, merge and verdict as on a coordinator, without the network
 /// between them.
-pub(crate) fn in_this_process(plan: Plan, engine: EngineOptions, json: bool) -> Result<Exit, Failure> {
-    runtime()?.block_on(play(Local::new(plan, engine), json))
+pub(crate) fn in_this_process(
+    plan: Plan,
+    engine: EngineOptions,
+    allow: Arc<AllowList>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let played = runtime.block_on(play(Local::new(plan, engine, allow), json));
+    // A name look-up must not hold up the end.
+    runtime.shutdown_background();
+    played
 }
 
 fn runtime() -> anyhow::Result<Runtime> {

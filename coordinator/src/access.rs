@@ -16,7 +16,7 @@ use axum::response::{IntoResponse as _, Response};
 use jiff::Timestamp;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
-use volley_proto::Token;
+use volley_proto::{Token, bearer_of};
 
 use crate::api::Problem;
 use refusals::Refusals;
@@ -80,8 +80,11 @@ impl Gate {
 
     fn check(&self, headers: &HeaderMap, now_s: u64) -> Result<(), Refused> {
         let Some(token) = &self.token else { return Ok(()) };
-        if let Some(value) = headers.get(header::AUTHORIZATION) {
-            return if token.is_bearer(value.as_bytes()) { Ok(()) } else { Err(Refused::Wrong) };
+        // What is there of another scheme is meant for a proxy before us.
+        let shown =
+            headers.get_all(header::AUTHORIZATION).iter().find_map(|value| bearer_of(value.as_bytes()));
+        if let Some(shown) = shown {
+            return if token.is(shown) { Ok(()) } else { Err(Refused::Wrong) };
         }
         match session::shown(headers) {
             Some(session) if session::is_valid(token, session, now_s) => Ok(()),

@@ -1,6 +1,9 @@
 //! How an agent is in the run that it works for, as far as the run knows.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+use volley_lifecycle::{AgentShare, Run};
 use volley_plan::link::Incarnation;
 use volley_stats::Health;
 
@@ -27,14 +30,16 @@ pub(crate) struct AtWork {
 }
 
 impl AtWork {
-    /// An agent in this run.
-    pub(crate) fn of(live: &Live, agent: Incarnation, now_ns: u64) -> Self {
-        let part = live.ask(|run| {
-            let of = run.agents().find(|of| of.facts.incarnation == agent)?;
-            Some(part_now(run, of, now_ns))
-        });
-        let (health, outlier) = live.fitness(agent);
-        Self { part, outlier, ..health.as_ref().map(Self::told).unwrap_or_default() }
+    /// The agents of this run.
+    pub(crate) fn of_all(live: &Live, now_ns: u64) -> BTreeMap<Incarnation, Self> {
+        let part = |run: &Run, of: &AgentShare| (of.facts.incarnation, part_now(run, of, now_ns));
+        let parts: Vec<_> = live.ask(|run| run.agents().map(|of| part(run, of)).collect());
+        let (healths, mut outliers) = live.fitness();
+        let of_one = |(agent, part)| {
+            let told = healths.get(&agent).map(Self::told).unwrap_or_default();
+            (agent, Self { part: Some(part), outlier: outliers.remove(&agent), ..told })
+        };
+        parts.into_iter().map(of_one).collect()
     }
 
     /// What can't be read on its machine is 0 there, and absent here.

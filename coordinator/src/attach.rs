@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 use volley_plan::link::{FromAgent, Hello, Incarnation, Progress, Report, RoundTrip, RunId, ToAgent};
 
@@ -19,6 +19,10 @@ const JOIN_WITHIN: Duration = Duration::from_secs(10);
 /// A connection on which nothing came for this long (twenty pings) is given up: its agent, if it lives, dials again.
 const SILENT_FOR: Duration = Duration::from_secs(10);
 
+/// Most reports of one connection that runs' drivers have not taken in. An agent waits for four windows to be kept at most,
+/// and may carry those of the process before it; one that has more on the way waits, and holds nobody else up.
+pub(crate) const MAX_UNREAD: usize = 16;
+
 /// Speaks with one agent until either side ends the connection.
 pub(crate) async fn attach(
     shared: Arc<Shared>,
@@ -33,7 +37,8 @@ pub(crate) async fn attach(
     let number = connection.number;
     converse(&shared, agent, &mut from, connection.closed).await;
     shared.fleet(|fleet, _| fleet.leave(agent, number));
-    shared.fleet_changed();
+    // Who waited for it as one of enough holds nobody up any more.
+    shared.offer();
     tracing::info!(%agent, "agent disconnected");
 }
 
@@ -77,6 +82,7 @@ async fn converse(
     from: &mut mpsc::Receiver<FromAgent>,
     mut closed: oneshot::Receiver<()>,
 ) {
+    let room = Arc::new(Semaphore::new(MAX_UNREAD));
     loop {
         let message = tokio::select! {
             biased;
@@ -91,7 +97,7 @@ async fn converse(
             }
             Ok(Some(FromAgent::Report { run, of, report })) => {
                 heard(shared, agent);
-                reported(shared, agent, &run, of, report).await;
+                reported(shared, agent, &run, of, report, &room).await;
             }
             Ok(Some(FromAgent::Join(_))) => {
                 return shared.turn_away(agent, "a second join on one connection");
@@ -108,7 +114,7 @@ async fn converse(
 /// Notes a sign of life. One of an agent that had been silent is news to those that look for agents.
 fn heard(shared: &Shared, agent: Incarnation) {
     if shared.fleet(|fleet, now_ns| fleet.heard(agent, now_ns)) {
-        shared.fleet_changed();
+        shared.offer();
     }
 }
 
@@ -117,7 +123,7 @@ async fn leaves(shared: &Shared, agent: Incarnation, leaving: bool) {
     if shared.fleet(|fleet, _| fleet.is_leaving(agent, leaving)) {
         tracing::info!(%agent, "agent is about to leave");
         shared.relieve(agent).await;
-        shared.fleet_changed();
+        shared.offer();
     }
 }
 
@@ -138,20 +144,29 @@ async fn pinged(
     let Some(Progress { run, acknowledged, start_ns }) = progress.or_else(|| at_work.map(unaware)) else {
         shared.pong(agent, pong, None);
         shared.is_free(agent);
-        // It joined with an offer, but a run that it was offered to then may not have taken it.
-        return shared.offer_if_wanted();
+        shared.offer_again();
+        return;
     };
     let on_our_clock = |ns| shared.fleet(|fleet, _| fleet.to_coordinator_ns(agent, ns));
     let start_ns = start_ns.and_then(on_our_clock);
-    if !shared.answer_ping(&run, Ping { agent, acknowledged, start_ns }, pong).await {
+    if !shared.answer_ping(&run, Ping { agent, acknowledged, start_ns }, pong) {
         shared.pong(agent, pong, None);
         shared.let_go(agent, &run, acknowledged).await;
     }
 }
 
-/// Brings a report to its run.
-async fn reported(shared: &Shared, agent: Incarnation, run: &RunId, of: Option<Incarnation>, report: Report) {
-    let input = Input::Reported { agent, of, report };
+/// Brings a report to its run, once there is room for it.
+async fn reported(
+    shared: &Shared,
+    agent: Incarnation,
+    run: &RunId,
+    of: Option<Incarnation>,
+    report: Report,
+    room: &Arc<Semaphore>,
+) {
+    // It is never closed.
+    let Ok(place) = room.clone().acquire_owned().await else { return };
+    let input = Input::Reported { agent, of, report, place };
     if let Err(Input::Reported { report, .. }) = shared.hand_over(run, input).await {
         shared.take_late(agent, run, of, report).await;
     }

@@ -7,9 +7,9 @@ use thiserror::Error;
 /// An address that a service must not listen on without a token.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
-    "refusing to listen on {address} without a token, since whoever reaches it could start load. Make one with `volley \
-     token > volley.token` and give it here and to every agent with --token-file volley.token; or listen on {loopback} \
-     and reach it through an SSH tunnel",
+    "refusing to listen on {address} without a token, since whoever reaches it could start load. Make one with `(umask 077 \
+     && volley token > volley.token)` and give it here and to every agent with --token-file volley.token; or listen on \
+     {loopback} and reach it through an SSH tunnel",
     loopback = if .address.is_ipv4() { "127.0.0.1" } else { "[::1]" }
 )]
 pub struct BindRefused {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use volley_plan::link::{FromAgent, Incarnation, Lease, Order, RunId, ToAgent};
 use volley_plan::{AgentsWanted, Denied, Level};
 
 use crate::attach;
+use crate::bind::is_loopback;
 use crate::clock::Clock;
 use crate::crash;
 use crate::document::RunDocument;
@@ -26,6 +27,7 @@ use crate::serve::Ending;
 use crate::settings::Settings;
 use crate::store::Store;
 
+mod allowed;
 mod beside;
 mod late;
 mod resume;
@@ -94,15 +96,21 @@ pub(crate) struct Shared {
     late: tokio::sync::Mutex<()>,
     /// Counts changes of the fleet.
     fleet_changes: watch::Sender<u64>,
+    /// When idle agents were last offered to the runs that wait for some.
+    offered_ns: AtomicU64,
     stopping: AtomicBool,
     /// Closed while there is no driver.
     drivers: watch::Sender<()>,
     agents_address: OnceLock<String>,
+    /// Becomes true when everything is served.
+    served: watch::Sender<bool>,
 }
 
 #[derive(Default)]
 struct Runs {
     by_id: BTreeMap<RunId, Handle>,
+    /// How many more are about to be there.
+    starting: usize,
     /// Those that are over and still here, since something may be delivered late; the latest at the end.
     finished: VecDeque<RunId>,
     /// Those that wait for agents, the oldest first.
@@ -132,9 +140,11 @@ impl Coordinator {
             delivered: Mutex::default(),
             late: tokio::sync::Mutex::default(),
             fleet_changes: watch::Sender::new(0),
+            offered_ns: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
             drivers: watch::Sender::new(()),
             agents_address: OnceLock::new(),
+            served: watch::Sender::new(false),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -147,6 +157,12 @@ impl Coordinator {
         to: mpsc::Sender<ToAgent>,
     ) -> impl Future<Output = ()> + Send + use<> {
         attach::attach(self.shared.clone(), from, to)
+    }
+
+    /// Resolves once [`crate::serve`] has taken up the runs that were left unfinished, and serves.
+    pub async fn served(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.shared.served.subscribe().wait_for(|served| *served).await;
     }
 
     /// Starts a run, and gives back its name at once: preparing and everything after happens by itself.
@@ -286,9 +302,17 @@ impl Shared {
 
     /// Where agents are to dial, as the command that adds one says it.
     pub(crate) fn add_agent_command(&self) -> String {
-        let address = self.agents_address.get().map_or("HOST:PORT", String::as_str);
+        let known = self.agents_address.get().map(String::as_str);
+        let is_here = known.is_none_or(|address| address.parse().is_ok_and(is_loopback));
+        let address = known.unwrap_or("HOST:PORT");
         let token = if self.settings.token.is_some() { " --token-file FILE" } else { "" };
-        format!("volley agent --coordinator {address}{token}")
+        // Without a rule, an agent whose coordinator is elsewhere loads nothing but its own host.
+        let allow = if is_here { "" } else { " --allow RULE" };
+        format!("volley agent --coordinator {address}{token}{allow}")
+    }
+
+    pub(crate) fn set_served(&self) {
+        self.served.send_replace(true);
     }
 
     pub(crate) fn set_agents_address(&self, address: String) {

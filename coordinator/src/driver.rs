@@ -2,11 +2,12 @@
 //! it says.
 //!
 //! While it waits for the store it takes nothing in. What must not wait that long, pings above all, is decided beside it
-//! ([`Live::decide_beside`]), and only what follows from that comes here.
+//! ([`Live::decide_beside`]), and only what follows from that is carried out here, before anything else is taken in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::Instant;
 use volley_lifecycle::{Action, AgentFacts, Event, Run};
 use volley_plan::link::{Incarnation, Report, WindowFacts};
@@ -21,21 +22,29 @@ use crate::publish::{BY_SECOND_S, Publisher};
 use crate::timeline::Gaps;
 
 mod carry;
+mod catch_up;
 mod check;
 
 use carry::Hand;
+use catch_up::CatchUp;
 
 /// What comes into a run from outside.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// Agents that were claimed for it.
     Offered(Vec<AgentFacts>),
-    /// What was decided beside the driver is to be carried out, and the run to be looked at anew.
-    Decided(Vec<Action>),
+    /// What it loads may not be loaded so hard any more, and why.
+    Forbidden { reason: String },
     /// An agent is to be relieved of its share.
     Leaving { agent: Incarnation },
     /// An agent reported: something of its own, or results `of` a process before it on its host.
-    Reported { agent: Incarnation, of: Option<Incarnation>, report: Report },
+    Reported {
+        agent: Incarnation,
+        of: Option<Incarnation>,
+        report: Report,
+        /// Its place among those of its connection, which is free again when this is taken in.
+        place: OwnedSemaphorePermit,
+    },
 }
 
 /// The answer to a ping, but for its time of leaving and its lease.
@@ -54,8 +63,6 @@ const BEHIND_S: u32 = 30;
 
 /// A deadline that is met so much too late, in nanoseconds, was slept over: this process was stopped, or the machine.
 const SLEPT_NS: u64 = 1_000_000_000;
-/// How long what came in meanwhile is read before such a deadline counts, in nanoseconds.
-const CATCH_UP_NS: u64 = 500_000_000;
 
 /// The driver of one run.
 pub(crate) struct Driver {
@@ -70,8 +77,10 @@ pub(crate) struct Driver {
     /// The state in which the document was last kept, and when it is to be kept again.
     kept_state: &'static str,
     keep_at_ns: u64,
-    /// While what came in during a sleep is read: until when.
-    catch_up_until_ns: Option<u64>,
+    /// While what came in during a sleep is read.
+    catch_up: Option<CatchUp>,
+    /// The last order of each agent that the store has, with its share as it was after that one.
+    saved: BTreeMap<Incarnation, u64>,
     /// Whoever ends the coordinator waits for this.
     _is_there: watch::Receiver<()>,
 }
@@ -88,7 +97,8 @@ impl Driver {
             // As which it was created.
             kept_state: "gathering",
             keep_at_ns: 0,
-            catch_up_until_ns: None,
+            catch_up: None,
+            saved: BTreeMap::new(),
         }
     }
 
@@ -104,6 +114,7 @@ impl Driver {
     pub(crate) async fn drive(mut self, first: Vec<Action>, mut inbox: mpsc::Receiver<Input>) {
         self.act(first, &mut Hand::default()).await;
         loop {
+            self.carry_out_aside().await;
             self.settle().await;
             let wake = self.wake_at();
             let live = self.live.clone();
@@ -114,10 +125,11 @@ impl Driver {
                     Some(input) => self.take(input).await,
                     None => return self.leave().await,
                 },
+                () = live.decided.notified() => {}
                 () = tokio::time::sleep_until(wake) => {}
             }
             // Checked each time, so that a busy inbox can't keep a deadline from being met.
-            if self.is_time() {
+            if self.is_time(inbox.len()) {
                 self.time().await;
             }
         }
@@ -125,28 +137,29 @@ impl Driver {
 
     /// Nobody can say anything any more. A run that is left for the next process has its document as it is now.
     async fn leave(&mut self) {
+        self.carry_out_aside().await;
         if !self.live.is_over() && !self.store_failed {
             self.keep_document().await;
         }
     }
 
     /// Whether a deadline has come. One that was slept over waits a little: agents that pinged all the while would be
-    /// called lost, only because nobody had read them.
-    fn is_time(&mut self) -> bool {
+    /// called lost, only because nobody had read them. So much is `unread`.
+    fn is_time(&mut self, unread: usize) -> bool {
         let now_ns = self.shared.clock.now_ns();
         let deadline_ns = self.live.ask(Run::deadline_ns).unwrap_or(u64::MAX);
         if now_ns < deadline_ns {
-            self.catch_up_until_ns = None;
+            self.catch_up = None;
             return false;
         }
-        match self.catch_up_until_ns {
+        match &self.catch_up {
             None if now_ns - deadline_ns > SLEPT_NS => {
-                self.catch_up_until_ns = Some(now_ns.saturating_add(CATCH_UP_NS));
+                self.catch_up = Some(CatchUp::begin(now_ns, unread));
                 false
             }
-            Some(until_ns) if now_ns < until_ns => false,
+            Some(catch_up) if !catch_up.is_over(now_ns) => false,
             _ => {
-                self.catch_up_until_ns = None;
+                self.catch_up = None;
                 true
             }
         }
@@ -154,7 +167,7 @@ impl Driver {
 
     fn wake_at(&self) -> Instant {
         let deadline_ns = self.live.ask(Run::deadline_ns);
-        let deadline_ns = deadline_ns.map(|ns| ns.max(self.catch_up_until_ns.unwrap_or(0)));
+        let deadline_ns = deadline_ns.map(|ns| ns.max(self.catch_up.as_ref().map_or(0, CatchUp::until_ns)));
         let publish_ns = self.publisher.next_ns();
         let keep_ns = (self.live.is_over() && !self.live.is_kept()).then_some(self.keep_at_ns);
         let next_ns = [deadline_ns, publish_ns, keep_ns].into_iter().flatten().min().unwrap_or(u64::MAX);
@@ -261,12 +274,26 @@ impl Driver {
         self.decide(Event::Time, &mut Hand::default()).await;
     }
 
+    /// Carries out what was decided beside the driver.
+    async fn carry_out_aside(&mut self) {
+        let actions = self.live.take_aside();
+        if !actions.is_empty() {
+            self.act(actions, &mut Hand::default()).await;
+        }
+    }
+
     async fn take(&mut self, input: Input) {
+        self.catch_up.iter_mut().for_each(CatchUp::read_one);
         match input {
             Input::Offered(agents) => self.offered(agents).await,
-            Input::Decided(actions) => self.act(actions, &mut Hand::default()).await,
+            Input::Forbidden { reason } => {
+                self.decide(Event::Forbidden { reason }, &mut Hand::default()).await;
+            }
             Input::Leaving { agent } => self.decide(Event::Leaving { agent }, &mut Hand::default()).await,
-            Input::Reported { agent, of, report } => self.reported(agent, of, report).await,
+            Input::Reported { agent, of, report, place } => {
+                drop(place);
+                self.reported(agent, of, report).await;
+            }
         }
     }
 

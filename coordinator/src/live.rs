@@ -22,7 +22,7 @@ use crate::view;
 mod decide;
 mod head;
 
-pub(crate) use decide::Decided;
+use decide::Aside;
 pub(crate) use head::Head;
 
 /// Seconds of which the agents' strain stays in memory, the latest ones: all that are told by the second, and more.
@@ -41,6 +41,7 @@ struct Inner {
     /// How far the agents' clocks were off when they were first looked at after the start.
     offsets: BTreeMap<Incarnation, i128>,
     late: Late,
+    aside: Aside,
 }
 
 /// What was read back of a run that goes on since before this coordinator was started.
@@ -65,6 +66,8 @@ pub(crate) struct Live {
     kept: AtomicBool,
     /// Somebody asked for the run's end. Apart from the driver's other inputs, so that it can't be held up by them.
     pub(crate) stop: Notify,
+    /// Something was decided beside the driver: it is to be carried out, or the run to be looked at anew.
+    pub(crate) decided: Notify,
 }
 
 /// Which agents of the fleet take part, for what only the fleet knows of them.
@@ -92,11 +95,13 @@ impl Live {
                 outliers: Outliers::after(u32::try_from(warmup_s).unwrap_or(u32::MAX)),
                 offsets: BTreeMap::new(),
                 late: Late::default(),
+                aside: Aside::default(),
             }),
             feed: Arc::new(SharedFeed::new(feed)),
             over: watch::Sender::new(false),
             kept: AtomicBool::new(false),
             stop: Notify::new(),
+            decided: Notify::new(),
         }
     }
 
@@ -124,7 +129,7 @@ impl Live {
     /// It is its turn: from now on this is what decides.
     pub(crate) fn begin(&self, run: Run) {
         let mut inner = self.inner();
-        (inner.run, inner.queue) = (run, None);
+        (inner.run, inner.queue, inner.aside) = (run, None, Aside::default());
     }
 
     /// The feed, for those who read it.
@@ -200,11 +205,11 @@ impl Live {
         }
     }
 
-    /// How an agent was in the latest second that it has reported, and how it differs from its peers.
-    pub(crate) fn fitness(&self, agent: Incarnation) -> (Option<Health>, Option<String>) {
+    /// How each agent was in the latest second that it has reported, and how those that do differ from their peers.
+    pub(crate) fn fitness(&self) -> (BTreeMap<Incarnation, Health>, BTreeMap<Incarnation, String>) {
         let inner = self.inner();
-        let health = inner.healths.get(&agent).map(|(_, health)| *health);
-        (health, inner.outliers.said().remove(&agent))
+        let healths = inner.healths.iter().map(|(agent, (_, health))| (*agent, *health)).collect();
+        (healths, inner.outliers.said())
     }
 
     /// Counts what came after the end.

@@ -221,9 +221,10 @@ fn form_of<T>(form: Result<Form<T>, FormRejection>) -> Result<T, Problem> {
 
 async fn agents(State(state): State<AppState>) -> Page {
     let shared = state.shared();
-    let agents = shared.agents().into_iter().map(|agent| {
+    let agents = shared.agents();
+    let at_work = shared.at_work(&agents);
+    let agents = agents.into_iter().zip(at_work).map(|(agent, at_work)| {
         let name = agent.run.as_ref().and_then(|run| shared.plan_name(run));
-        let at_work = shared.at_work(&agent);
         view::agent_row(agent, at_work, name)
     });
     let page = AgentsPage { agents: agents.collect(), add_agent_command: shared.add_agent_command() };

@@ -19,6 +19,9 @@ use crate::fleet::Fleet;
 #[cfg(test)]
 mod tests;
 
+/// The host of its own that every host has (RFC 6761 section 6.3).
+const LOCAL: &str = "localhost";
+
 /// Resolves when it is a run's turn, with the agents that it begins with: none where it waits for some itself.
 pub(crate) type Turn = oneshot::Receiver<Vec<AgentFacts>>;
 
@@ -48,9 +51,17 @@ impl Entry {
     }
 }
 
-/// Host and port, as the plan says them.
+/// Host and port, one for all ways to write a host that lead to the same one without a look-up: the root's dot at the end
+/// of a name says nothing, and all loopback names and addresses are the agents' own hosts.
 fn target(plan: &Plan) -> (&str, u16) {
-    (plan.target.host(), plan.target.port())
+    let target = &plan.target;
+    let host = target.host().strip_suffix('.').unwrap_or(target.host());
+    let is_local_name = host == LOCAL || host.ends_with(".localhost");
+    let is_local = target.ip().map_or(is_local_name, |ip| {
+        let ip = ip.to_canonical();
+        ip.is_loopback() || ip.is_unspecified()
+    });
+    (if is_local { LOCAL } else { host }, target.port())
 }
 
 /// What became of those that wait.
@@ -98,7 +109,10 @@ impl Queue {
                 Err(because) => {
                     wait_for_agents += 1;
                     advanced.places.push(entry.place(wait_for_agents, because));
-                    advanced.spared.extend(fleet.idle(&entry.plan.agents, now_ns));
+                    // Where there aren't enough, busy ones included, it can't say when there will be: it holds nobody up.
+                    if fleet.strength(&entry.plan.agents, now_ns).in_all() >= least(&entry.plan) {
+                        advanced.spared.extend(fleet.idle(&entry.plan.agents, now_ns));
+                    }
                 }
             }
         }
@@ -139,20 +153,25 @@ fn find_agents(
     let wanted = &entry.plan.agents;
     let agents = fleet.claim(&entry.run, wanted, spared, now_ns);
     let there = fleet.strength(wanted, now_ns);
-    let min = wanted.min.max(1);
-    if !agents.is_empty() || there.in_all() < min as usize && !wanted.wait.is_zero() {
+    let min = least(&entry.plan);
+    if !agents.is_empty() || there.in_all() < min && !wanted.wait.is_zero() {
         return Ok(agents);
     }
-    let wants = format!("the plan wants {}", counted(min.into(), "agent"));
+    let wants = format!("the plan wants {}", counted(min as u64, "agent"));
     Err(match there.in_all() {
         0 => format!("{wants}, and none that fits is connected"),
-        n if n < min as usize => {
+        n if n < min => {
             format!("{wants}, and only {n} of those that fit {} connected", is_or_are(n))
         }
         1 if there.busy == 1 => format!("{wants}, and the only one that fits is busy"),
         n if there.busy == n => format!("{wants}, and all {n} that fit are busy"),
         _ => format!("{wants}, and others have them or come first"),
     })
+}
+
+/// The agents that a run takes to begin.
+fn least(plan: &Plan) -> usize {
+    plan.agents.min.max(1) as usize
 }
 
 fn is_or_are(n: usize) -> &'static str {

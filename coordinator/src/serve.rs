@@ -94,6 +94,7 @@ pub async fn serve(
     let mut services = JoinSet::new();
     services.spawn(serve_http(&coordinator, &gate, http, bounds, &closing));
     services.spawn(serve_agents(&coordinator, &gate, agents, bounds, &closing));
+    coordinator.shared.set_served();
     let ending = tokio::select! {
         ending = shutdown => ending,
         Some(ended) = services.join_next() => return ended?,

@@ -1,5 +1,5 @@
-//! Which targets may be loaded, and how hard: rules that a coordinator holds plans against, and an agent once more, plans
-//! and every address that it is about to connect to.
+//! Which targets may be loaded, and how hard: rules that a coordinator holds plans and the addresses of their targets
+//! against, and an agent once more, with every address that it is about to connect to.
 //!
 //! A rule is `WHOM[:PORT[-PORT]] [max RATE]`, where WHOM is a name (`shop.test`), all names below one (`*.example.org`),
 //! an address or a network (`10.0.0.7`, `10.0.0.0/8`, `[fd00::/8]:8080`), or `any`.
@@ -12,19 +12,35 @@ mod rule;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::model::{Load, Model, Plan, Target};
+use crate::model::{Level, Load, Model, Plan, Target};
 use crate::shape::Rate;
 use rule::Rule;
 
 pub use rule::{RuleError, RuleFault};
 
-/// Where clouds keep what a machine may know of itself, its credentials among it: for IPv4 with nearly all of them, and
-/// for IPv6 with Amazon and Google.
-const METADATA: [IpAddr; 3] = [
-    IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+/// Where clouds keep what a machine may know of itself, its credentials among it.
+const METADATA: [IpAddr; 9] = [
+    // With nearly all of them.
+    v4(169, 254, 169, 254),
+    // Amazon: for containers of ECS, and for pods of EKS.
+    v4(169, 254, 170, 2),
+    v4(169, 254, 170, 23),
+    // Alibaba.
+    v4(100, 100, 100, 200),
+    // Azure.
+    v4(168, 63, 129, 16),
+    // Oracle.
+    v4(192, 0, 0, 192),
+    // Amazon, the second for pods of EKS.
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
+    // Google.
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
+
+const fn v4(a: u8, b: u8, c: u8, d: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+}
 
 /// Rules, of which one is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +80,17 @@ pub enum Denied {
         name: String,
         /// Address and port.
         address: String,
+    },
+    /// Only the addresses of a name would tell, and nobody knows them.
+    #[error(
+        "{name} is not on the allow-list, and where it leads can't be told ({why}); to load it whatever its address, \
+         add the rule `{name}` (`--allow`, `--allow-file`)"
+    )]
+    Unresolved {
+        /// Name and port.
+        name: String,
+        /// What the resolver says.
+        why: String,
     },
     /// The rate is above what the rules permit.
     #[error(
@@ -147,33 +174,60 @@ impl AllowList {
     }
 
     /// Whether a target may be loaded so hard. A name that no rule names is let through where a rule for addresses may
-    /// turn out to be about it: [`Self::permits_address`] decides that.
+    /// turn out to be about it: [`Self::needs_addresses`] says so, and [`Self::permits_address`] decides.
     ///
     /// # Errors
     /// [`Denied`] says what the rules lack.
     pub fn permits(&self, target: &Target, load: &Load) -> Result<(), Denied> {
+        self.for_load(load).permits_target(target)
+    }
+
+    /// The same of the list that [`Self::for_load`] or [`Self::for_level`] gives.
+    ///
+    /// # Errors
+    /// As [`Self::permits`].
+    pub fn permits_target(&self, target: &Target) -> Result<(), Denied> {
         let (host, port) = (target.host(), target.port());
-        let list = self.for_load(load);
         if let Some(address) = target.ip() {
-            return list.permits_address(host, address, port);
+            return self.permits_address(host, address, port);
         }
         let name = written(host, port);
-        list.decide(&name, |rule| rule.names(host) || rule.is_network(), port)
+        self.decide(&name, |rule| rule.names(host) || rule.is_network(), port)
             .unwrap_or(Err(Denied::Target { target: name }))
+    }
+
+    /// Whether no rule that names the target's host permits it, so that each of its addresses has to be asked about.
+    #[must_use]
+    pub fn needs_addresses(&self, target: &Target) -> bool {
+        let (host, port) = (target.host(), target.port());
+        let by_name = || self.decide(host, |rule| rule.names(host), port);
+        target.ip().is_none() && !matches!(by_name(), Some(Ok(())))
     }
 
     /// The same rules for what is to be loaded so hard: those that bound the rate lower aren't enough then.
     #[must_use]
     pub fn for_load(&self, load: &Load) -> Self {
-        let burden = match &load.model {
+        self.bearing(match &load.model {
             Model::Open(open) => Burden::Rate(open.shape.rate_max()),
             Model::Closed(_) => Burden::Users,
-        };
+        })
+    }
+
+    /// The same rules for a load that is brought to this level.
+    #[must_use]
+    pub fn for_level(&self, level: Level) -> Self {
+        self.bearing(match level {
+            Level::Rate(rate) => Burden::Rate(rate),
+            Level::Users(_) => Burden::Users,
+        })
+    }
+
+    fn bearing(&self, burden: Burden) -> Self {
         Self { rules: self.rules.clone(), burden: Some(burden) }
     }
 
     /// Whether `address` and `port`, to which `host` led, may be connected to. Ask it of the list that
-    /// [`Self::for_load`] gives, and connect to this very address.
+    /// [`Self::for_load`] or [`Self::for_level`] gives, and connect to this very address.
     ///
     /// # Errors
     /// [`Denied`] says what the rules lack.
@@ -215,6 +269,14 @@ impl AllowList {
             Some(Burden::Users) => Err(Denied::Users { target }),
             Some(Burden::Rate(_)) | None => Ok(()),
         })
+    }
+}
+
+impl Denied {
+    /// The addresses of a target's name can't be found out, and are needed.
+    #[must_use]
+    pub fn unresolved(target: &Target, why: impl Display) -> Self {
+        Self::Unresolved { name: written(target.host(), target.port()), why: why.to_string() }
     }
 }
 

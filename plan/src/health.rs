@@ -225,7 +225,8 @@ fn cause_in_words(cause: Slowdown) -> &'static str {
         Slowdown::Busy => "its own work filled a processor; use more cores or more agents",
         Slowdown::Stopped => "its process stood still; it was stopped, or its machine slept",
         Slowdown::NoLease => {
-            "it had no lease: its coordinator was slow or out of reach; see to the network between them"
+            "nothing on its machine explains it; most likely it had no lease, its coordinator being slow or out of reach: see \
+             to the network between them"
         }
     }
 }
@@ -308,7 +309,10 @@ mod tests {
         let stalled = Health { stall_max_ns: 4000 * MS, ..second(0, 1) };
         assert_eq!(sum(&[stalled, second(4100, 1)]).cause(), Some(Slowdown::Stopped));
         let said = sum(&[second(800, 800)]).invalid_because("a").unwrap();
-        assert!(said.contains("by up to 800 ms: it had no lease: its coordinator was slow"), "{said}");
+        assert!(
+            said.contains("by up to 800 ms: nothing on its machine explains it; most likely it had no lease"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -210,7 +210,8 @@ pub enum FromAgent {
 pub enum Report {
     /// Names are resolved, descriptors are enough, workers stand by.
     Ready,
-    /// The agent cannot or will not do its share.
+    /// The agent cannot or will not do its share. In a run that goes on: what the share or the load was changed to, so its
+    /// part ends there.
     Refused {
         /// Why, in a sentence.
         reason: String,

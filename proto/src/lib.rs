@@ -24,7 +24,7 @@ mod token;
 mod tests;
 
 pub use error::WireError;
-pub use token::{AUTHORIZATION, MAX_TOKEN_CHARS, MIN_TOKEN_CHARS, Token, TokenError};
+pub use token::{AUTHORIZATION, MAX_TOKEN_CHARS, MIN_TOKEN_CHARS, Token, TokenError, bearer_of};
 pub use v1::fleet_client::FleetClient;
 pub use v1::fleet_server::{Fleet, FleetServer};
 

@@ -88,12 +88,7 @@ impl Token {
     /// Whether the value of an `Authorization` header shows it.
     #[must_use]
     pub fn is_bearer(&self, value: &[u8]) -> bool {
-        match value.split_at_checked(BEARER.len()) {
-            Some((scheme, said)) => {
-                scheme.eq_ignore_ascii_case(BEARER.as_bytes()) && self.is(said.trim_ascii())
-            }
-            None => false,
-        }
+        bearer_of(value).is_some_and(|said| self.is(said))
     }
 
     /// Whether it is this. It takes the same time wherever the two differ, so that nobody can feel their way to it; only
@@ -108,6 +103,13 @@ impl Token {
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
+}
+
+/// The token that the value of an `Authorization` header shows, whichever it is; `None` where that is of another scheme.
+#[must_use]
+pub fn bearer_of(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, said) = value.split_at_checked(BEARER.len())?;
+    scheme.eq_ignore_ascii_case(BEARER.as_bytes()).then(|| said.trim_ascii())
 }
 
 impl PartialEq for Token {

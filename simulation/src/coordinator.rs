@@ -1,23 +1,25 @@
 //! The coordinator: its processes, one after the other, on one store. What its driver does with the decider's actions is
 //! done here step by step, so that it can die between any two.
 
+mod drive;
 mod fleet;
+mod words;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use volley_lifecycle::{Action, AgentShare, AgentState, Event, Run, Settings};
+use volley_lifecycle::{AgentShare, AgentState, Event, Run, Settings};
 use volley_plan::link::{FromAgent, Incarnation, Lease, Order, Report, RunId, ToAgent, WindowFacts};
 use volley_plan::{Level, Plan};
-use volley_stats::Window;
 
+use self::drive::Delivery;
 use self::fleet::Fleet;
-use crate::books::{Before, Books, Wrong};
+use crate::books::{Books, Wrong};
 use crate::clock::Clock;
 use crate::link::Connection;
-use crate::store::{KeptWindow, Store, StoreBroken};
+use crate::store::Store;
 use crate::trace::Trace;
 
 /// Deadlines that are met at one moment; more would be a loop.
@@ -210,10 +212,12 @@ impl Process {
     fn works(&self, agent: Incarnation) -> bool {
         let is_it = |share: &&AgentShare| share.facts.incarnation == agent;
         let share = self.run.as_ref().and_then(|run| run.agents().find(is_it));
-        share.is_some_and(|share| match share.state {
-            AgentState::Refused { .. } | AgentState::Done | AgentState::Lost { delivered: true, .. } => false,
-            _ => true,
-        })
+        let is_through = |state: &AgentState| {
+            let delivered = matches!(state, AgentState::Lost { delivered: true, .. });
+            delivered
+                || matches!(state, AgentState::Refused { .. } | AgentState::Done | AgentState::Left { .. })
+        };
+        share.is_some_and(|share| !is_through(&share.state))
     }
 
     fn pinged(
@@ -261,7 +265,7 @@ impl Process {
             }
             return Ok(());
         };
-        let (event, window) = match report {
+        let (event, delivery) = match report {
             Report::Ready => (Event::Ready { agent }, None),
             Report::Refused { reason } => (Event::Refused { agent, reason }, None),
             Report::GrantWanted { taken, iterations } => {
@@ -272,7 +276,7 @@ impl Process {
                 (Event::Window { agent, facts }, Some(Delivery { teller, of, window }))
             }
         };
-        self.decide(desk, event, window).map(drop)
+        self.decide(desk, event, delivery.as_ref()).map(drop)
     }
 
     fn say(&mut self, desk: &mut Desk<'_>, agent: Incarnation, message: ToAgent) {
@@ -299,177 +303,6 @@ impl Process {
             }
         }
     }
-
-    /// One event, with everything that follows from it. Gives the lease that it renews.
-    fn decide(
-        &mut self,
-        desk: &mut Desk<'_>,
-        event: Event,
-        delivery: Option<Delivery>,
-    ) -> Result<Option<u64>, Halt> {
-        self.step()?;
-        let now_ns = self.clock.read(desk.now_ns);
-        let Some(run) = &mut self.run else { return Ok(None) };
-        let told = format_if(desk.trace, &event);
-        let before = Before::of(run);
-        let actions = run.handle(now_ns, event);
-        desk.trace
-            .say(desk.now_ns, || format!("decider [{}] {told} => {}", run.state().name(), short(&actions)));
-        desk.books.decided(&before, run, &actions)?;
-        self.act(desk, actions, delivery)
-    }
-
-    fn act(
-        &mut self,
-        desk: &mut Desk<'_>,
-        actions: Vec<Action>,
-        delivery: Option<Delivery>,
-    ) -> Result<Option<u64>, Halt> {
-        let mut lease_until_ns = None;
-        match self.carry_out(desk, actions, delivery, &mut lease_until_ns)? {
-            Ok(()) => {}
-            Err(StoreBroken) => self.store_has_failed(desk)?,
-        }
-        Ok(lease_until_ns)
-    }
-
-    fn store_has_failed(&mut self, desk: &mut Desk<'_>) -> Result<(), Halt> {
-        self.has_store_failed = true;
-        let now_ns = self.clock.read(desk.now_ns);
-        let Some(run) = &mut self.run else { return Ok(()) };
-        let before = Before::of(run);
-        let actions = run.handle(now_ns, Event::StoreFailed { reason: "the disk is full".to_owned() });
-        desk.books.decided(&before, run, &actions)?;
-        // Nothing is saved any more, so this can't fail.
-        self.carry_out(desk, actions, None, &mut None)?
-            .map_err(|StoreBroken| Halt::Wrong(Wrong("the store was used after it had failed".to_owned())))
-    }
-
-    /// Carries out the actions in order. Once storing has failed, those that depend on it are left out.
-    fn carry_out(
-        &mut self,
-        desk: &mut Desk<'_>,
-        actions: Vec<Action>,
-        mut delivery: Option<Delivery>,
-        lease_until_ns: &mut Option<u64>,
-    ) -> Result<Result<(), StoreBroken>, Halt> {
-        let mut orders = orders(&actions);
-        let mut result = Ok(());
-        for action in actions {
-            match action {
-                Action::Send { agent, number, order } if result.is_ok() => {
-                    // All orders of an event are saved together, before the first of them is sent.
-                    result = self.save(desk, std::mem::take(&mut orders))?;
-                    if result.is_ok() {
-                        self.send(desk, agent, number, order)?;
-                    }
-                }
-                Action::Keep { agent, sequence, late } if result.is_ok() => {
-                    let window =
-                        delivery.take().map(|delivery| (delivery.window, delivery.teller, delivery.of));
-                    if let Some((window, teller, of)) = window {
-                        result =
-                            self.keep(desk, agent, sequence, KeptWindow { window: window.clone(), late })?;
-                        delivery = Some(Delivery { teller, of, window });
-                    }
-                }
-                Action::Acknowledge { agent, sequence } if result.is_ok() => {
-                    self.step()?;
-                    if !self.has_store_failed {
-                        let of = delivery.as_ref().and_then(|delivery| delivery.of);
-                        let teller = delivery.as_ref().map_or(agent, |delivery| delivery.teller);
-                        let run = self.job.id.clone();
-                        self.say(desk, teller, ToAgent::Acknowledge { run, of, sequence });
-                    }
-                }
-                Action::Renew { until_ns, .. } => *lease_until_ns = Some(until_ns),
-                Action::Note(note) => desk.trace.say(desk.now_ns, || format!("note: {}", note.text)),
-                Action::Free { agent } => {
-                    if let Some(member) = self.fleet.member(agent) {
-                        member.is_busy = false;
-                    }
-                }
-                Action::Finished => {
-                    self.step()?;
-                    if let Some(run) = &self.run {
-                        desk.store.close(run.record());
-                    }
-                }
-                Action::Send { .. } | Action::Keep { .. } | Action::Acknowledge { .. } => {}
-            }
-        }
-        Ok(result)
-    }
-
-    fn save(
-        &mut self,
-        desk: &mut Desk<'_>,
-        orders: Vec<(Incarnation, u64, Order)>,
-    ) -> Result<Result<(), StoreBroken>, Halt> {
-        if orders.is_empty() {
-            return Ok(Ok(()));
-        }
-        self.step()?;
-        let Some(run) = &self.run else { return Ok(Ok(())) };
-        if !self.has_store_failed {
-            let told: BTreeSet<_> = orders.iter().map(|(agent, ..)| *agent).collect();
-            let told = run.agents().filter(|share| told.contains(&share.facts.incarnation));
-            let records = told.map(|share| (share.facts.incarnation, share.record()));
-            if desk.store.save(run.record(), records.collect(), orders.clone()).is_err() {
-                // They are decided, and go out unsaved when they are sent again.
-                for (agent, number, order) in &orders {
-                    desk.books.ordered(*agent, *number, order)?;
-                }
-                return Ok(Err(StoreBroken));
-            }
-        }
-        for (agent, number, order) in &orders {
-            desk.books.ordered(*agent, *number, order)?;
-        }
-        desk.books.check_shares()?;
-        Ok(Ok(()))
-    }
-
-    /// Sends an order, its time told on the agent's clock. Where that is unknown yet the order stays unsent, and goes out
-    /// again after a ping.
-    fn send(
-        &mut self,
-        desk: &mut Desk<'_>,
-        agent: Incarnation,
-        number: u64,
-        order: Order,
-    ) -> Result<(), Halt> {
-        self.step()?;
-        let order = match order {
-            Order::Start { at_ns, from_ns, lease_until_ns } => {
-                let told = self.fleet.member(agent).and_then(|member| member.to_agent_ns(at_ns));
-                let Some(at_ns) = told else { return Ok(()) };
-                Order::Start { at_ns, from_ns, lease_until_ns }
-            }
-            order => order,
-        };
-        self.say(desk, agent, ToAgent::Order { run: self.job.id.clone(), number, order });
-        Ok(())
-    }
-
-    fn keep(
-        &mut self,
-        desk: &mut Desk<'_>,
-        agent: Incarnation,
-        sequence: u64,
-        window: KeptWindow,
-    ) -> Result<Result<(), StoreBroken>, Halt> {
-        self.step()?;
-        if self.has_store_failed {
-            return Ok(Ok(()));
-        }
-        let is_it = |share: &&AgentShare| share.facts.incarnation == agent;
-        let reported = self.run.as_ref().and_then(|run| run.agents().find(is_it)).map(|share| share.reported);
-        match desk.store.keep(agent, reported.unwrap_or_default(), sequence, window) {
-            Err(StoreBroken) => Ok(Err(StoreBroken)),
-            Ok(kept) => Ok(Ok(kept.map_err(Wrong)?)),
-        }
-    }
 }
 
 /// A record as it is after it was written and read.
@@ -478,63 +311,7 @@ fn read_back<T: Serialize + DeserializeOwned>(record: &T) -> T {
     serde_json::from_str(&written).expect("what was written can be read")
 }
 
-/// A window that was delivered.
-struct Delivery {
-    /// By whom.
-    teller: Incarnation,
-    /// The earlier process that measured it.
-    of: Option<Incarnation>,
-    window: Window,
-}
-
 /// Most agents that take part.
 fn most(plan: &Plan) -> usize {
     plan.agents.max.map_or(usize::MAX, |most| most as usize)
-}
-
-fn orders(actions: &[Action]) -> Vec<(Incarnation, u64, Order)> {
-    let order = |action: &Action| match action {
-        Action::Send { agent, number, order } => Some((*agent, *number, order.clone())),
-        _ => None,
-    };
-    actions.iter().filter_map(order).collect()
-}
-
-fn format_if(trace: &Trace, event: &Event) -> String {
-    if trace.is_kept() { told(event) } else { String::new() }
-}
-
-/// An event in short.
-fn told(event: &Event) -> String {
-    match event {
-        Event::Joined(facts) => format!("{} joined", facts.name),
-        Event::Window { agent, facts } => format!(
-            "window {} of {agent}: {:?}, watermark {}{}",
-            facts.sequence,
-            facts.iterations,
-            facts.watermark_s,
-            if facts.last { ", last" } else { "" }
-        ),
-        other => format!("{other:?}"),
-    }
-}
-
-/// Actions in short.
-fn short(actions: &[Action]) -> String {
-    let short = |action: &Action| match action {
-        Action::Send { agent, number, order } => format!("send {number} to {agent}: {}", short_order(order)),
-        Action::Note(_) => "note".to_owned(),
-        other => format!("{other:?}"),
-    };
-    actions.iter().map(short).collect::<Vec<_>>().join(", ")
-}
-
-fn short_order(order: &Order) -> String {
-    match order {
-        Order::Prepare { share, .. } => format!("prepare {} stripes", share.stripes.held().len()),
-        Order::Change { at_ns, share, to, over_ns } => {
-            format!("change at {at_ns} to {} stripes, {to:?}, over {over_ns}", share.stripes.held().len())
-        }
-        other => format!("{other:?}"),
-    }
 }

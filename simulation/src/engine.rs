@@ -3,6 +3,7 @@
 //! It is told what time it is and does all that is due by then. Commands may come from within a session, which holds a
 //! handle; they take effect the next time the engine is woken, which the world does at once.
 
+mod commands;
 mod open;
 mod pool;
 mod results;
@@ -19,7 +20,7 @@ use volley_stats::Part;
 
 use self::open::Arrivals;
 use self::results::{Ending, Results};
-use self::users::Users;
+use self::users::{Begun, Users, Wish};
 use crate::random::Random;
 
 /// A time that does not come.
@@ -207,77 +208,6 @@ impl Engine {
         self.tell(Event::Ready);
     }
 
-    fn obey(&mut self, clock_ns: u64, command: Command) {
-        match command {
-            Command::Start { at_ns, from_ns, lease_until_ns } => self.start(at_ns, from_ns, lease_until_ns),
-            Command::Change { at_ns, share, to, over_ns } => {
-                self.changes.push_back(Change { at_ns, share, to, over_ns });
-                if let Some(times) = &mut self.times {
-                    times.own_until_ns = times.own_until_ns.max(at_ns);
-                }
-            }
-            Command::Grant { from, to, last } => {
-                if let Work::Closed(users) = &mut self.work {
-                    users.grant(from..to, last);
-                }
-            }
-            Command::Lease { until_ns } => self.renew(clock_ns, until_ns),
-            Command::Stop { at_ns, drain_ns } => self.stop(at_ns, drain_ns),
-        }
-    }
-
-    fn start(&mut self, start_ns: u64, from_ns: u64, lease_until_ns: u64) {
-        if self.times.is_some() || self.is_over {
-            return;
-        }
-        let (total_ns, drain_ns) = (self.load.total_ns().unwrap_or(NEVER), nanoseconds(self.load.drain));
-        let lets_finish = matches!(&self.work, Work::Open(arrivals) if arrivals.ends_by_count());
-        self.times = Some(Times {
-            start_ns,
-            from_ns,
-            lease_until_ns,
-            lapsed_until_ns: 0,
-            own_until_ns: 0,
-            stop_ns: if lets_finish { NEVER } else { total_ns },
-            cancel_ns: total_ns.saturating_add(drain_ns),
-        });
-        match &mut self.work {
-            Work::Open(arrivals) => arrivals.begin(from_ns),
-            Work::Closed(users) => users.begin(from_ns),
-        }
-        self.results.begin(from_ns);
-    }
-
-    /// What became due while there was no lease is missed; it is known to be this engine's own now.
-    fn renew(&mut self, clock_ns: u64, until_ns: u64) {
-        let Some(times) = &mut self.times else { return };
-        let run_ns = clock_ns.saturating_sub(times.start_ns);
-        if until_ns <= times.lease_until_ns {
-            return;
-        }
-        if run_ns >= times.lease_until_ns {
-            let own_ns = run_ns.min(until_ns);
-            times.lapsed_until_ns = times.lapsed_until_ns.max(own_ns);
-            times.own_until_ns = times.own_until_ns.max(own_ns);
-        }
-        times.lease_until_ns = until_ns;
-    }
-
-    fn stop(&mut self, at_ns: u64, drain_ns: u64) {
-        let Some(times) = &mut self.times else {
-            // Before the start it ends the run at once.
-            if self.is_ready && !self.is_over {
-                let window = self.results.last(0);
-                self.tell(Event::Window { window, last: true });
-            }
-            self.is_over = true;
-            return;
-        };
-        times.stop_ns = times.stop_ns.min(at_ns);
-        times.cancel_ns = times.cancel_ns.min(at_ns.saturating_add(drain_ns));
-        times.own_until_ns = times.own_until_ns.max(at_ns);
-    }
-
     /// Ends the second at hand if it is over.
     fn roll(&mut self, run_ns: u64) {
         if run_ns < self.results.end_ns() {
@@ -343,10 +273,10 @@ impl Engine {
                     return;
                 }
                 let (begun, wish) = users.take_up(run_ns);
-                if let Some((taken, iterations)) = wish {
+                if let Some(Wish { taken, iterations }) = wish {
                     self.tell(Event::GrantWanted { taken, iterations });
                 }
-                for (user, n) in begun {
+                for Begun { user, n } in begun {
                     self.results.started(run_ns, part);
                     let iteration = Sent { n, place: user.into(), due_ns: run_ns, part };
                     self.launch(run_ns, Some(user), iteration, sent);

@@ -35,6 +35,6 @@ mod totals;
 mod trace;
 mod world;
 
-pub use play::{Failure, kept, play, play_seeds, survey};
+pub use play::{Failure, keep, kept, play, play_seeds, survey};
 pub use scenario::{Disk, Happens, Host, Scenario, Timed};
 pub use tally::Tally;

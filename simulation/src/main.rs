@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::Parser;
-use volley_simulation::{Scenario, play, play_seeds, survey};
+use volley_simulation::{Scenario, keep, play, play_seeds, survey};
 
 /// A seeded simulation of a whole fleet.
 #[derive(Debug, Parser)]
@@ -22,13 +22,16 @@ struct Arguments {
     /// Show the scenario of the first seed, play it alone, and say what happened.
     #[arg(long, conflicts_with = "survey")]
     one: bool,
+    /// Keep the scenario of the first seed, for a test that plays it again.
+    #[arg(long, requires = "one")]
+    keep: bool,
     /// Go on after a failure, and tell which kinds of them there are.
     #[arg(long)]
     survey: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments { seeds, first, threads, one, survey: kinds } = Arguments::parse();
+    let Arguments { seeds, first, threads, one, keep: keeps, survey: kinds } = Arguments::parse();
     let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     // A panic is a failure that is told of with its scenario, and those on the way to a smaller one are not.
     std::panic::set_hook(Box::new(|_| {}));
@@ -43,6 +46,9 @@ fn main() -> ExitCode {
     let played = if one {
         let scenario = Scenario::of_seed(first);
         println!("{scenario:#?}");
+        if keeps {
+            told_kept(&scenario);
+        }
         play(&scenario)
     } else {
         play_seeds(first, seeds, threads)
@@ -56,11 +62,15 @@ fn main() -> ExitCode {
         }
         Err(failure) => {
             eprintln!("{failure}");
-            match failure.keep() {
-                Ok(path) => eprintln!("kept as {}", path.display()),
-                Err(error) => eprintln!("it could not be kept: {error}"),
-            }
+            told_kept(&failure.scenario);
             ExitCode::FAILURE
         }
+    }
+}
+
+fn told_kept(scenario: &Scenario) {
+    match keep(scenario) {
+        Ok(path) => eprintln!("kept as {}", path.display()),
+        Err(error) => eprintln!("it could not be kept: {error}"),
     }
 }

@@ -149,14 +149,12 @@ pub fn kept() -> io::Result<Vec<(String, Scenario)>> {
     Ok(all)
 }
 
-impl Failure {
-    /// Keeps the scenario where a test plays it again; gives the file's name.
-    ///
-    /// # Errors
-    /// Where the file can't be written.
-    pub fn keep(&self) -> io::Result<PathBuf> {
-        let path = folder().join(format!("{:016x}.json", self.scenario.seed));
-        fs::write(&path, serde_json::to_string_pretty(&self.scenario)? + "\n")?;
-        Ok(path)
-    }
+/// Keeps a scenario where a test plays it again; gives the file's name.
+///
+/// # Errors
+/// Where the file can't be written.
+pub fn keep(scenario: &Scenario) -> io::Result<PathBuf> {
+    let path = folder().join(format!("{:016x}.json", scenario.seed));
+    fs::write(&path, serde_json::to_string_pretty(scenario)? + "\n")?;
+    Ok(path)
 }

@@ -3,7 +3,7 @@
 use volley_simulation::{Scenario, kept, play, play_seeds};
 
 /// As many as are quick in a build that is not optimised; `make simulate` plays more.
-const SEEDS: u64 = 500;
+const SEEDS: u64 = 2_000;
 
 #[test]
 fn what_must_hold_holds_for_many_seeds() {

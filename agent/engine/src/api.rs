@@ -52,7 +52,8 @@ pub enum Command {
     /// Users of the closed model whose stripe stays go on undisturbed, those whose stripe is given away finish their current
     /// request and end, and those that are new begin evenly over `over_ns`.
     ///
-    /// A change that is none of the plan's, or that the list of what may be loaded forbids, ends the share at `at_ns`.
+    /// A change that is none of the plan's, or that the list of what may be loaded forbids, ends the share at `at_ns`, as a
+    /// stop with the plan's drain does.
     Change {
         /// From when on, in run time.
         at_ns: u64,
@@ -99,6 +100,11 @@ pub enum Event {
     Ready,
     /// The share can't be done here. Nothing else follows.
     Refused {
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// A change can't be made here: what there is to do ends where it would have begun.
+    Vetoed {
         /// Why, in a sentence.
         reason: String,
     },

@@ -4,19 +4,20 @@
 //! a time. The times have cache lines of their own, so that a claim of one worker costs the others nothing.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use volley_plan::allow::AllowList;
+use volley_plan::allow::{AllowList, Denied};
 use volley_plan::link::Share;
 use volley_plan::{Amount, Level, Load, Model};
 use volley_stats::SECOND_NS;
 
-use crate::Command;
 use crate::deal::Deal;
 use crate::limit::{Claim, Limit, Pool, Wish};
 use crate::pace::Leg;
+use crate::{Command, nanoseconds, sentence};
 
 #[cfg(test)]
 mod tests;
@@ -181,11 +182,30 @@ impl Control {
         locked(&self.deal).allowed()
     }
 
+    /// These are the target's addresses that are connected to from now on.
+    ///
+    /// # Errors
+    /// One may not be loaded so hard as the load has become since they were looked for.
+    pub(crate) fn connects_to(&self, addresses: &[SocketAddr]) -> Result<(), Denied> {
+        locked(&self.deal).connects_to(addresses)
+    }
+
     /// Takes a command at `now_ns` and wakes the workers.
-    pub(crate) fn obey(&self, command: Command, now_ns: u64) {
+    ///
+    /// # Errors
+    /// Why the change that was ordered can't be made, in a sentence: what there is to do ends where it would have begun.
+    pub(crate) fn obey(&self, command: Command, now_ns: u64) -> Result<(), String> {
+        let done = self.act(command, now_ns);
+        self.ring();
+        done
+    }
+
+    fn act(&self, command: Command, now_ns: u64) -> Result<(), String> {
         match command {
             Command::Start { at_ns, from_ns, lease_until_ns } => self.start(at_ns, from_ns, lease_until_ns),
-            Command::Change { at_ns, share, to, over_ns } => self.change(at_ns, share, to, over_ns),
+            Command::Change { at_ns, share, to, over_ns } => {
+                return self.change(at_ns, share, to, over_ns);
+            }
             Command::Grant { from, to, last } => self.limit.grant(from..to, last),
             Command::Lease { until_ns } => self.renew(self.on_clock(until_ns), now_ns),
             Command::Stop { at_ns, drain_ns } => match self.start_ns() {
@@ -197,7 +217,7 @@ impl Control {
                 }
             },
         }
-        self.ring();
+        Ok(())
     }
 
     /// Ends everything now.
@@ -221,7 +241,7 @@ impl Control {
 
     /// Before the start it is the share that the run starts with. One that is none of this plan ends what there is to do,
     /// since what was due from then on may be anybody's.
-    fn change(&self, at_ns: u64, share: Share, to: Option<Level>, over_ns: u64) {
+    fn change(&self, at_ns: u64, share: Share, to: Option<Level>, over_ns: u64) -> Result<(), String> {
         let mut deal = locked(&self.deal);
         let start_ns = self.start_ns();
         match deal.change(at_ns, share, to, over_ns) {
@@ -231,10 +251,12 @@ impl Control {
                     self.end_as_planned(&deal, start_ns);
                     self.lay_out(legs);
                 }
+                Ok(())
             }
             Err(error) => {
                 tracing::error!(%error, "a change of share that can't be made ends the share");
-                self.stop(self.on_clock(at_ns), 0);
+                self.stop(self.on_clock(at_ns), nanoseconds(deal.load().drain));
+                Err(sentence(&error))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! How an engine's share is dealt to its workers: at the start, and again at each change.
 
 use std::cmp::Reverse;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -31,6 +32,8 @@ pub(crate) enum DealError {
 pub(crate) struct Deal {
     plan: Arc<Plan>,
     allow: Arc<AllowList>,
+    /// Those of the target that are connected to, once they are known.
+    addresses: Vec<SocketAddr>,
     /// The plan's load, as it was adjusted so far.
     load: Load,
     paced: Paced,
@@ -78,7 +81,8 @@ impl Deal {
         let most = Share::all(&plan).hands_max(&load).max(share.hands_max(&load));
         let workers = u32::try_from(setup.workers).unwrap_or(u32::MAX).min(most).max(1);
         let by_worker = deal_out(&share, &load, &vec![nothing(&share.stripes); workers as usize]);
-        Ok(Self { plan, allow: Arc::clone(&setup.allow), load, paced, numbering, seed, share, by_worker })
+        let (allow, addresses) = (Arc::clone(&setup.allow), Vec::new());
+        Ok(Self { plan, allow, addresses, load, paced, numbering, seed, share, by_worker })
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -106,6 +110,24 @@ impl Deal {
     /// What may be loaded, so hard as the load is.
     pub(crate) fn allowed(&self) -> AllowList {
         self.allow.for_load(&self.load)
+    }
+
+    /// These are the target's addresses that are connected to from now on, and that later loads are held against.
+    ///
+    /// # Errors
+    /// One may not be loaded so hard as the load has become since they were looked for.
+    pub(crate) fn connects_to(&mut self, addresses: &[SocketAddr]) -> Result<(), Denied> {
+        addresses.clone_into(&mut self.addresses);
+        self.permits(&self.load)
+    }
+
+    /// Whether the target may be loaded so hard, at each address that it is connected to.
+    fn permits(&self, load: &Load) -> Result<(), Denied> {
+        let (allow, target) = (self.allow.for_load(load), &self.plan.target);
+        allow.permits_target(target)?;
+        self.addresses
+            .iter()
+            .try_for_each(|address| allow.permits_address(target.host(), address.ip(), address.port()))
     }
 
     /// How the plan itself ends the run.
@@ -138,7 +160,7 @@ impl Deal {
         self.paced.check(&share)?;
         if let Some(to) = to {
             let load = self.load.adjusted(Adjust { at_ns, to })?;
-            self.allow.permits(&self.plan.target, &load)?;
+            self.permits(&load)?;
             let numbering = self.numbering.adjusted(at_ns, &load.model);
             self.paced = Paced::new(&load, numbering, self.seed)?;
             (self.load, self.numbering) = (load, numbering);
@@ -231,10 +253,20 @@ mod tests {
     }
 
     fn try_deal(load: &str, share: impl FnOnce(&Plan) -> Share, workers: usize) -> Result<Deal, DealError> {
+        let rule = if load.starts_with("rate") { "any max 50/s" } else { "any" };
+        deal_by(&[rule], load, share, workers)
+    }
+
+    /// The same by these rules for what may be loaded.
+    fn deal_by(
+        rules: &[&str],
+        load: &str,
+        share: impl FnOnce(&Plan) -> Share,
+        workers: usize,
+    ) -> Result<Deal, DealError> {
         let plan = plan(load);
         let (share, plan, clock) = (share(&plan), Arc::new(plan), Clock::start());
-        let rule = if load.starts_with("rate") { "any max 50/s" } else { "any" };
-        let allow = Arc::new(AllowList::parse([rule]).unwrap());
+        let allow = Arc::new(AllowList::parse(rules).unwrap());
         Deal::new(&Setup {
             plan,
             share,
@@ -346,5 +378,28 @@ mod tests {
             |rate: &str| deal.change(5, deal.share.clone(), Some(Level::Rate(rate.parse().unwrap())), 0);
         assert!(matches!(to("51/s"), Err(DealError::Denied(Denied::Rate { .. }))));
         assert!(to("50/s").is_ok());
+    }
+
+    /// A name is at some network, and no other's rule is of any use to it.
+    #[test]
+    fn a_change_is_held_against_each_address_that_is_connected_to() {
+        let rules = ["10.0.0.0/8 max 20/s", "192.168.0.0/16"];
+        let load = "rate: 10/s, duration: 10s";
+        let check = |addresses: &[&str], expected: bool| {
+            let mut deal = deal_by(&rules, load, Share::all, 1).unwrap();
+            let addresses: Vec<SocketAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
+            deal.connects_to(&addresses).unwrap();
+            let changed = deal.change(5, deal.share.clone(), Some(Level::Rate("21/s".parse().unwrap())), 0);
+            assert_eq!(changed.is_ok(), expected, "{addresses:?}: {changed:?}");
+            assert!(
+                deal.change(6, deal.share.clone(), Some(Level::Rate("20/s".parse().unwrap())), 0).is_ok()
+            );
+        };
+        check(&["192.168.0.1:80"], true);
+        check(&["10.0.0.1:80"], false);
+        check(&["192.168.0.1:80", "10.0.0.1:80"], false);
+        // The load was adjusted while the name was looked up.
+        let mut deal = deal_by(&rules, "rate: 21/s, duration: 10s", Share::all, 1).unwrap();
+        assert!(matches!(deal.connects_to(&["10.0.0.1:80".parse().unwrap()]), Err(Denied::Rate { .. })));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use thiserror::Error;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender, unbounded_channel};
 
 use crate::api::{Command, Event, Setup};
 use crate::control::Control;
@@ -26,6 +26,8 @@ pub struct Engine {
 struct Loops {
     control: Arc<Control>,
     to_reporter: Sender<ToReporter>,
+    /// It doesn't keep the channel open once all threads are gone.
+    events: WeakUnboundedSender<Event>,
     reporter: Option<JoinHandle<()>>,
 }
 
@@ -56,8 +58,12 @@ impl Engine {
 
     /// Takes a command. It waits for nothing; a change of a Poisson load may take a tenth of a second to work out.
     pub fn command(&self, command: Command) {
-        if let Some(loops) = &self.loops {
-            loops.control.obey(command, self.clock.now_ns());
+        let Some(loops) = &self.loops else { return };
+        if let Err(reason) = loops.control.obey(command, self.clock.now_ns())
+            && let Some(events) = loops.events.upgrade()
+        {
+            // An engine whose events nobody reads does its work all the same.
+            let _ = events.send(Event::Vetoed { reason });
         }
     }
 }
@@ -66,11 +72,12 @@ impl Loops {
     fn launch(setup: Setup, events: UnboundedSender<Event>) -> Result<Self, LaunchError> {
         let control = Arc::new(Control::new(Deal::new(&setup)?));
         let (to_reporter, inbox) = mpsc::channel();
+        let weak = events.downgrade();
         let reporter =
             Reporter { setup, control: Arc::clone(&control), events, to_self: to_reporter.clone() };
         let thread = thread::Builder::new().name("volley-reporter".to_owned());
         let reporter = thread.spawn(move || reporter.run(&inbox))?;
-        Ok(Self { control, to_reporter, reporter: Some(reporter) })
+        Ok(Self { control, to_reporter, events: weak, reporter: Some(reporter) })
     }
 }
 

@@ -88,6 +88,7 @@ impl Reporter {
         let (connections, workers) = (self.control.slots_max(), self.control.workers());
         prepare::descriptors(connections, workers)?;
         let addresses = self.addresses(inbox)?;
+        self.control.connects_to(&addresses).map_err(Refusal::Denied)?;
         let local_ports = prepare::local_ports(connections, &addresses)?;
         // Where the kernel doesn't say, nothing is known against spinning.
         let processors = thread::available_parallelism().map_or(usize::MAX, usize::from);

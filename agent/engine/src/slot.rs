@@ -157,19 +157,19 @@ impl Slot {
         }
     }
 
-    /// Takes note of when an arrival was taken up: now, or when it began to wait for a connection. Up to then the generator
-    /// itself was late.
+    /// Takes note of when an arrival was taken up. Up to then the generator itself was late; what it waited for a slot
+    /// since, whose connection had to be opened or was in use, is no lateness of the generator's.
     #[inline]
     fn take(&mut self, worker: &Rc<Worker>, turn: &Turn) {
-        self.taken_ns = turn.queued_ns.unwrap_or(self.now_ns);
+        self.taken_ns = turn.taken_ns;
         if let Some(ahead) = &self.ahead {
             self.taken_ns = self.taken_ns.max(ahead.from_ns);
         }
         worker.roll(self.now_ns);
-        if turn.queued_ns.is_some() {
+        if turn.is_queued {
             worker.enter(turn);
         }
-        worker.recorder.borrow_mut().lagged(turn.part, self.taken_ns.saturating_sub(turn.due_ns));
+        worker.recorder.borrow_mut().lagged(turn.part, turn.taken_ns.saturating_sub(turn.due_ns));
     }
 
     /// Sleeps until the slot is woken, by whomever.
@@ -210,10 +210,10 @@ impl Slot {
     /// a connection.
     #[inline]
     fn ask_first(&mut self, step: usize) -> bool {
-        let Turn { due_ns, part, queued_ns, .. } = self.turn;
+        let Turn { due_ns, part, is_queued, .. } = self.turn;
         let taken_ns = if self.user.is_some() { self.now_ns } else { self.taken_ns };
         self.asked = Asked { step, part, due_ns, taken_ns };
-        queued_ns.is_some()
+        is_queued
     }
 
     /// A later one: it is due when the loop comes to it, and its connection is there.

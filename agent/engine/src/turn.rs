@@ -12,8 +12,10 @@ pub(crate) struct Turn {
     pub(crate) due_ns: u64,
     /// What it and all its requests belong to.
     pub(crate) part: Part,
-    /// When it was taken up, where it had to wait for a slot then.
-    pub(crate) queued_ns: Option<u64>,
+    /// When it was taken up, on the agent's clock.
+    pub(crate) taken_ns: u64,
+    /// Whether it had to wait for a slot then.
+    pub(crate) is_queued: bool,
 }
 
 /// The answer to a slot that is free.

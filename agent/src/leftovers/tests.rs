@@ -81,6 +81,37 @@ fn all_is_delivered_in_order_and_then_removed() {
 }
 
 #[test]
+fn what_is_not_acknowledged_holds_up_no_others() {
+    let check = |go_by: &dyn Fn(&mut Leftovers)| {
+        let mut pair = Pair::new(&[("a", &[1, 2]), ("b", &[5])]);
+        assert_eq!(pair.out(), of("a", 1..=2));
+        go_by(&mut pair.leftovers);
+        assert_eq!(pair.out(), of("b", 5..=5));
+        pair.acknowledge("b", 5);
+        assert_eq!(pair.out(), of("a", 1..=2), "it is tried again");
+        assert_eq!(pair.removed, [source("b")]);
+        // Alone it waits.
+        (0..2 * MAX_UNHEARD_BEATS).for_each(|_| pair.leftovers.beat());
+        assert_eq!(pair.out(), []);
+        pair.acknowledge("a", 2);
+        pair.read();
+        assert_eq!(pair.leftovers.len(), 0);
+    };
+    check(&Leftovers::reconnected);
+    check(&|leftovers| (0..MAX_UNHEARD_BEATS).for_each(|_| leftovers.beat()));
+    let mut pair = Pair::new(&[("a", &[1, 2]), ("b", &[5])]);
+    assert_eq!(pair.out(), of("a", 1..=2));
+    (1..MAX_UNHEARD_BEATS).for_each(|_| pair.leftovers.beat());
+    pair.acknowledge("a", 1);
+    (1..MAX_UNHEARD_BEATS).for_each(|_| pair.leftovers.beat());
+    assert_eq!(pair.out(), [], "it was heard in between");
+    // One that goes behind others may be delivered all the same.
+    pair.leftovers.beat();
+    pair.acknowledge("a", 2);
+    assert_eq!(pair.out(), of("b", 5..=5));
+}
+
+#[test]
 fn what_nobody_wants_is_removed_unread() {
     let mut pair = Pair::new(&[("a", &[1, 2, 3, 4, 5, 6, 7, 8])]);
     assert_eq!(pair.out(), of("a", 1..=4));

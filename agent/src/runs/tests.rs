@@ -179,9 +179,32 @@ fn a_load_that_is_adjusted_to_what_is_forbidden_here_ends_here() {
     let change = |at_ns, to| Order::Change { at_ns, share: all_users(), to: Some(to), over_ns: 0 };
     runs.order(&run, 2, change(100, rate(15)));
     runs.order(&run, 3, change(200, rate(30)));
+    runs.order(&run, 4, change(300, rate(10)));
+    // What is forbidden never comes to the engine, nor what follows it.
+    let permitted = Command::Change { at_ns: 100, share: all_users(), to: Some(rate(15)), over_ns: 0 };
     let stop = Command::Stop { at_ns: 200, drain_ns: 10_000_000_000 };
-    let commands = engines.get(0).commands();
-    assert_eq!((commands.len(), commands.last()), (3, Some(&stop)));
+    assert_eq!(engines.get(0).commands(), [permitted, stop]);
+    // It says why, once for each connection, and the engine's reason is the same.
+    runs.hear(Some(Event::Vetoed { reason: "another".to_owned() }));
+    let said = |runs: &mut Runs| match reports(runs).as_slice() {
+        [Report::Refused { reason }] => reason.clone(),
+        other => panic!("{other:?} is not one refusal"),
+    };
+    assert!(said(&mut runs).contains("bounds 127.0.0.1:9 to 20/s"));
+    assert_eq!(reports(&mut runs), []);
+    runs.reconnected();
+    assert!(said(&mut runs).contains("its part ends"));
+}
+
+#[test]
+fn what_an_engine_vetoes_is_told() {
+    let (_, mut runs, run) = prepared();
+    runs.hear(Some(Event::Ready));
+    runs.order(&run, 2, START);
+    assert_eq!(reports(&mut runs), []);
+    runs.hear(Some(Event::Vetoed { reason: "too much for 10.0.0.1".to_owned() }));
+    let told = reports(&mut runs);
+    assert!(matches!(&told[..], [Report::Refused { reason }] if reason.contains("10.0.0.1")), "{told:?}");
 }
 
 #[test]
@@ -298,6 +321,34 @@ fn a_stopped_run_owes_its_windows_until_they_are_acknowledged() {
     assert_eq!((reports(&mut runs).len(), runs.owes_windows()), (1, true));
     runs.acknowledge(run, None, 1);
     assert!(!runs.owes_windows());
+}
+
+/// What was due after the lease may be somebody else's by then.
+#[test]
+fn who_is_alone_stops_no_later_than_its_lease() {
+    let (engines, mut runs, run) = prepared();
+    runs.order(&run, 2, START);
+    runs.lease(&Lease { run, until_ns: 70 });
+    runs.abandon(1_100);
+    let stop = Command::Stop { at_ns: 70, drain_ns: 0 };
+    assert_eq!(engines.get(0).commands(), [START_COMMAND, Command::Lease { until_ns: 70 }, stop]);
+}
+
+#[test]
+fn a_run_that_was_given_up_before_it_starts_ends_with_nothing_done() {
+    let (engines, mut runs, run) = prepared();
+    runs.hear(Some(Event::Ready));
+    reports(&mut runs);
+    runs.abandon(5);
+    assert_eq!((runs.progress(), reports(&mut runs)), (None, vec![]));
+    runs.order(&run, 2, GRANT);
+    assert_eq!(reports(&mut runs), []);
+    runs.order(&run, 3, START);
+    let ended = Report::Window { sequence: 1, window: Window::default(), last: true };
+    assert_eq!(reports(&mut runs), [ended]);
+    assert!(runs.order(&run, 4, Order::Release));
+    runs.reconnected();
+    assert_eq!((engines.count(), reports(&mut runs), runs.has_work()), (1, vec![], false));
 }
 
 #[test]

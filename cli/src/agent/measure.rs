@@ -1,12 +1,13 @@
 //! What this host is capable of: the requests a second that the engine gets out of an echo target beside it. The target
 //! takes its part of the same processors, so it is no promise of what another target will see; it compares hosts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::runtime::Builder;
 use tracing::subscriber::NoSubscriber;
-use volley_plan::QuickPlan;
+use volley_plan::{AllowList, QuickPlan};
 
 use crate::exit::{Exit, Failure, OrExit as _};
 use crate::run::EngineOptions;
@@ -43,7 +44,7 @@ async fn measure(url: String, engine: EngineOptions) -> Result<u32, Failure> {
     let quick =
         QuickPlan { url, users: Some(USERS), duration: Some(MEASURED.to_owned()), ..QuickPlan::default() };
     let plan = quick.into_plan().map_err(|faults| Failure::new(Exit::CouldNot, faults.to_string()))?;
-    let mut session = Local::new(plan, engine);
+    let mut session = Local::new(plan, engine, Arc::new(AllowList::anything()));
     session.start().await?;
     let progress = session.wait(WITHIN).await?.progress;
     if progress.whole.ok == 0 {

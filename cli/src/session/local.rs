@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use volley_agent::{Agent, AgentOptions};
 use volley_coordinator::{Coordinator, MemoryStore, NewRun, RunDocument, Settings, StopError};
 use volley_plan::link::RunId;
-use volley_plan::{AgentsWanted, Plan};
+use volley_plan::{AgentsWanted, AllowList, Plan};
 
 use super::Session;
 use crate::exit::{Exit, Failure, OrExit as _};
@@ -26,14 +26,15 @@ const JOIN: Duration = Duration::from_secs(5);
 pub(crate) struct Local {
     plan: Option<Plan>,
     engine: EngineOptions,
+    allow: Arc<AllowList>,
     running: Option<(Coordinator, RunId)>,
 }
 
 impl Local {
-    /// A run of this plan; not started yet. There is one agent here, however many the plan wants.
-    pub(crate) fn new(mut plan: Plan, engine: EngineOptions) -> Self {
+    /// A run of this plan, of what may be loaded; not started yet. There is one agent here, however many the plan wants.
+    pub(crate) fn new(mut plan: Plan, engine: EngineOptions, allow: Arc<AllowList>) -> Self {
         plan.agents = AgentsWanted::default();
-        Self { plan: Some(plan), engine, running: None }
+        Self { plan: Some(plan), engine, allow, running: None }
     }
 
     fn running(&self) -> Result<&(Coordinator, RunId), Failure> {
@@ -42,14 +43,16 @@ impl Local {
 }
 
 /// A coordinator with one agent, both driven by the current runtime until it ends.
-fn coordinator_with_agent(engine: EngineOptions) -> Coordinator {
-    let coordinator = Coordinator::new(Arc::new(MemoryStore::default()), Settings::local());
+fn coordinator_with_agent(engine: EngineOptions, allow: Arc<AllowList>) -> Coordinator {
+    let settings = Settings { allow: Arc::clone(&allow), ..Settings::local() };
+    let coordinator = Coordinator::new(Arc::new(MemoryStore::default()), settings);
     let (to_agent, from_coordinator) = mpsc::channel(TO_AGENT);
     let (to_coordinator, from_agent) = mpsc::channel(FROM_AGENT);
     tokio::spawn(coordinator.attach(from_agent, to_agent));
     let mut agent = Agent::new(AgentOptions {
         workers: engine.workers.map(NonZeroUsize::get),
         spin: engine.spin,
+        allow,
         ..AgentOptions::default()
     });
     tokio::spawn(async move { agent.converse(to_coordinator, from_coordinator).await });
@@ -59,7 +62,7 @@ fn coordinator_with_agent(engine: EngineOptions) -> Coordinator {
 impl Session for Local {
     async fn start(&mut self) -> Result<(), Failure> {
         let plan = self.plan.take().context("the run was started already")?;
-        let coordinator = coordinator_with_agent(self.engine);
+        let coordinator = coordinator_with_agent(self.engine, Arc::clone(&self.allow));
         let started = coordinator.start_run(NewRun { plan, note: None, wait_for_agents: JOIN }).await;
         let id = started.context("the run can't be started").or_exit(Exit::CouldNot)?;
         self.running = Some((coordinator, id));

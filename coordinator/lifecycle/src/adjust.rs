@@ -1,11 +1,13 @@
 //! Another level of load, while the run goes on.
 
 use thiserror::Error;
-use volley_plan::link::Order;
-use volley_plan::{Adjust, AdjustError, Level};
+use volley_plan::link::{Order, Share};
+use volley_plan::words::counted;
+use volley_plan::{Adjust, AdjustError, Level, Load, Model};
 
 use crate::agent::AgentState;
 use crate::change::{Change, seconds};
+use crate::deal::deal_anew;
 use crate::event::{Action, Level as NoteLevel};
 use crate::planned::Planned;
 use crate::run::Run;
@@ -26,6 +28,18 @@ pub enum CannotAdjust {
     /// It has been adjusted as often as can be.
     #[error("the run has been adjusted {MAX_ADJUSTS} times, which is the most")]
     TooOften,
+    /// An agent without a user would keep the iterations that it has leave for.
+    #[error(
+        "{} would leave one of {} without any, and nobody else can do the iterations that it was granted",
+        counted(u64::from(*.users), "user"),
+        counted(u64::from(*.agents), "agent")
+    )]
+    FewUsers {
+        /// As many as were asked for.
+        users: u32,
+        /// Agents that run.
+        agents: u32,
+    },
     /// This load can't have this level.
     #[error(transparent)]
     Load(AdjustError),
@@ -42,7 +56,7 @@ impl Run {
     }
 
     /// The run time from which on the load would be another one, and that load.
-    fn try_adjust(&self, now_ns: u64, to: Level) -> Result<(Adjust, volley_plan::Load), CannotAdjust> {
+    fn try_adjust(&self, now_ns: u64, to: Level) -> Result<(Adjust, Load), CannotAdjust> {
         match self.state {
             State::Running { .. } => {}
             State::Draining { .. } | State::Finished { .. } => return Err(CannotAdjust::Over),
@@ -53,10 +67,22 @@ impl Run {
         }
         let adjust = Adjust { at_ns: self.safe_ns(now_ns), to };
         match self.load.adjusted(adjust) {
-            Ok(load) if self.is_any_left(adjust.at_ns) && self.can_anybody_take() => Ok((adjust, load)),
+            Ok(load) if self.is_any_left(adjust.at_ns) && self.can_anybody_take() => {
+                self.check_users(to, &load)?;
+                Ok((adjust, load))
+            }
             Ok(_) | Err(AdjustError::Over) => Err(CannotAdjust::Over),
             Err(error) => Err(CannotAdjust::Load(error)),
         }
+    }
+
+    /// Where iterations are granted, every agent that runs must keep a user.
+    fn check_users(&self, to: Level, load: &Load) -> Result<(), CannotAdjust> {
+        let (Some(_), Level::Users(users)) = (&self.ledger, to) else { return Ok(()) };
+        let shares = deal_anew(&self.plan, load, &self.takers(None), false);
+        let agents = u32::try_from(shares.len()).unwrap_or(u32::MAX);
+        let has_any = |share: &Share| share.stripes.count_in(0..u64::from(users)) > 0;
+        if shares.iter().all(has_any) { Ok(()) } else { Err(CannotAdjust::FewUsers { users, agents }) }
     }
 
     pub(crate) fn adjust_asked(&mut self, now_ns: u64, to: Level, out: &mut Vec<Action>) {
@@ -68,7 +94,7 @@ impl Run {
         }
     }
 
-    fn adjust(&mut self, now_ns: u64, adjust: Adjust, load: volley_plan::Load, out: &mut Vec<Action>) {
+    fn adjust(&mut self, now_ns: u64, adjust: Adjust, load: Load, out: &mut Vec<Action>) {
         let Adjust { at_ns, to } = adjust;
         self.load_is(load);
         self.adjusted.push(adjust);
@@ -82,10 +108,10 @@ impl Run {
     }
 
     /// What is planned is another load than before, the same up to now.
-    pub(crate) fn load_is(&mut self, load: volley_plan::Load) {
+    pub(crate) fn load_is(&mut self, load: Load) {
         match &mut self.planned {
             Planned::Arrivals(arrivals) => {
-                if let volley_plan::Model::Open(open) = &load.model {
+                if let Model::Open(open) = &load.model {
                     arrivals.adjust(open, self.seed);
                 }
             }

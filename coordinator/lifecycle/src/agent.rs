@@ -250,6 +250,13 @@ impl AgentShare {
         by_ns.min(self.lost_ns(lease_ns))
     }
 
+    /// The number of the last order to it; 0 before the first. What an order does to the share is in the
+    /// [record](Self::record) from then on.
+    #[must_use]
+    pub fn last_order(&self) -> u64 {
+        self.orders.last()
+    }
+
     pub(crate) fn number(&mut self, order: Order, now_ns: u64) -> u64 {
         self.orders.number(order, now_ns)
     }

@@ -92,7 +92,7 @@ impl Run {
         gaining
     }
 
-    fn takers(&self, joiner: Option<Incarnation>) -> Vec<Taker> {
+    pub(crate) fn takers(&self, joiner: Option<Incarnation>) -> Vec<Taker> {
         let takes = |id, agent: &AgentShare| agent.can_take() || joiner == Some(id);
         let agents = self.agents.iter().filter(|&(&id, agent)| takes(id, agent));
         let taker = |(&agent, share): (&Incarnation, &AgentShare)| Taker {

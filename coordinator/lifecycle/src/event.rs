@@ -31,7 +31,8 @@ pub enum Event {
         /// Who.
         agent: Incarnation,
     },
-    /// An agent cannot or will not do its share.
+    /// An agent cannot or will not do its share, or what that was changed to. It matters before its part begins; later it is
+    /// noted, and the agent's last word tells the rest.
     Refused {
         /// Who.
         agent: Incarnation,
@@ -61,6 +62,11 @@ pub enum Event {
     },
     /// Somebody asked for the run's end.
     StopAsked,
+    /// The target may not be loaded so hard any more: the coordinator was started again with other rules.
+    Forbidden {
+        /// Why, in a sentence.
+        reason: String,
+    },
     /// Results or orders could not be kept.
     StoreFailed {
         /// Why.
@@ -74,7 +80,9 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Save the order, then send it; all orders that follow from one event together, with [`Run::record`] and the
-    /// [records](crate::AgentShare::record) of the agents that they are for, as they are after it. `Order::Start` says its
+    /// [records](crate::AgentShare::record) of the agents that they are for, as they are after it. Whoever carries actions
+    /// out later than it takes events in saves with the run the records of all agents whose
+    /// [last order](crate::AgentShare::last_order) is not saved yet, since the run tells of those orders already. `Order::Start` says its
     /// time on the coordinator's clock.
     ///
     /// [`Run::record`]: crate::Run::record

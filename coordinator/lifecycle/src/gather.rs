@@ -117,6 +117,9 @@ impl Run {
             State::Running { .. } if share.state == AgentState::Preparing => {
                 self.let_go(now_ns, agent, reason, why, out);
             }
+            State::Finished { .. } => {}
+            // It ends its part by itself; its last word says from when on.
+            _ if share.state.works() => self.note(now_ns, Level::Warn, why, out),
             _ => {}
         }
     }

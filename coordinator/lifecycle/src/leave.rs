@@ -14,13 +14,13 @@ impl Run {
             State::Gathering { .. } => self.leave_candidates(agent, out),
             State::Preparing { .. } => self.leave_early(now_ns, agent, out),
             State::Running { .. } => self.leave_now(now_ns, agent, out),
-            State::Resuming { .. } => {
+            // In a run that drains it has been told to stop, and goes when it has delivered; it may stop before that.
+            State::Resuming { .. } | State::Draining { .. } => {
                 if let Some(share) = self.agents.get_mut(&agent) {
                     share.wants_to_leave = true;
                 }
             }
-            // It has been told to stop, and goes when it has delivered.
-            State::Draining { .. } | State::Finished { .. } => {}
+            State::Finished { .. } => {}
         }
     }
 

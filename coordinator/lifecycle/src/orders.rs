@@ -37,17 +37,24 @@ impl Orders {
         self.is_released
     }
 
+    /// The number of the last one; 0 before the first.
+    pub(crate) fn last(&self) -> u64 {
+        self.numbered
+    }
+
     /// Gives an order its number and keeps it until it is acknowledged.
     pub(crate) fn number(&mut self, order: Order, now_ns: u64) -> u64 {
-        self.numbered += 1;
+        self.numbered = self.numbered.saturating_add(1);
         self.is_cut_off |= matches!(order, Order::Stop { drain_ns: 0, .. });
         self.is_released |= matches!(order, Order::Release);
         self.unacknowledged.push_back(Sent { number: self.numbered, order, sent_ns: now_ns });
         self.numbered
     }
 
-    /// Notes what the agent has taken.
+    /// Notes what the agent has taken. It may be more than is known here: where the store had failed, orders went out
+    /// unsaved before this process was started. Their numbers are not given again.
     pub(crate) fn acknowledge(&mut self, number: u64) {
+        self.numbered = self.numbered.max(number);
         self.unacknowledged.retain(|sent| sent.number > number);
     }
 
@@ -97,10 +104,28 @@ impl Orders {
     pub(crate) fn with_plan(&self, text: &str, digest: &str) -> Self {
         let mut orders = self.clone();
         for sent in &mut orders.unacknowledged {
+            // Another process has another clock.
+            sent.sent_ns = 0;
             if let Order::Prepare { plan, hash, .. } = &mut sent.order {
                 (*plan, *hash) = (text.to_owned(), digest.to_owned());
             }
         }
         orders
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_went_out_unsaved_are_not_given_again() {
+        let mut orders = Orders::default();
+        assert_eq!(orders.number(Order::Release, 0), 1);
+        let mut restored = orders.clone();
+        restored.acknowledge(7);
+        assert_eq!((restored.last(), restored.number(Order::Release, 0)), (7, 8));
+        restored.acknowledge(u64::MAX);
+        assert_eq!(restored.number(Order::Release, 0), u64::MAX, "what can't be true does no harm");
     }
 }

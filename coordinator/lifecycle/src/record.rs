@@ -92,6 +92,12 @@ impl AgentRecord {
     pub fn incarnation(&self) -> Incarnation {
         self.facts.incarnation
     }
+
+    /// The number of the last order to it that this tells of.
+    #[must_use]
+    pub fn last_order(&self) -> u64 {
+        self.orders.last()
+    }
 }
 
 impl Run {

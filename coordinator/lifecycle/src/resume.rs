@@ -153,9 +153,20 @@ impl Run {
         let State::Resuming { start_ns, .. } = self.state else { return };
         let is_there = |agent: &AgentShare| agent.state.works() && agent.absent_until_ns == 0;
         let begins = self.is_untold() && self.agents.values().any(is_there);
-        let start_ns = if begins { now_ns.saturating_add(self.settings.lead_ns) } else { start_ns };
+        let start_ns = if begins { self.begin_anew(now_ns, start_ns) } else { start_ns };
         self.go_on(now_ns, start_ns, out);
         self.time(now_ns, out);
+    }
+
+    /// When run time 0 is of a run that begins anew. An agent that is absent may have begun with the predecessor all the same,
+    /// by whose time it has leave for run times that are later by the new one's; before they are over it gives nothing away.
+    fn begin_anew(&mut self, now_ns: u64, assumed_ns: u64) -> u64 {
+        let start_ns = now_ns.saturating_add(self.settings.lead_ns);
+        for agent in self.agents.values_mut().filter(|agent| agent.absent_until_ns > 0) {
+            let turned_ns = agent.earlier_until_ns.saturating_add(start_ns).saturating_sub(assumed_ns);
+            agent.earlier_until_ns = agent.earlier_until_ns.max(turned_ns);
+        }
+        start_ns
     }
 
     /// Run time 0 is known: everything that waited for that is done.
@@ -164,7 +175,7 @@ impl Run {
             return;
         };
         for agent in self.agents.values_mut() {
-            agent.starts_at(assumed_ns, start_ns);
+            agent.starts_at(assumed_ns, start_ns, self.lease_ns);
         }
         self.state = State::Running { start_ns };
         let run_ns = now_ns.saturating_sub(start_ns);
@@ -230,12 +241,13 @@ impl Restored {
 }
 
 impl AgentShare {
-    /// Run time 0 was at `start_ns`, and not at `assumed_ns` as far as anything here was made by that.
-    fn starts_at(&mut self, assumed_ns: u64, start_ns: u64) {
+    /// Run time 0 was at `start_ns`, and not at `assumed_ns` as far as anything here was made by that. The first lease
+    /// lasts from there, and there may lie further ahead than the lead of this process.
+    fn starts_at(&mut self, assumed_ns: u64, start_ns: u64, first_lease_ns: u64) {
         let turn = |clock_ns: u64| clock_ns.saturating_add(start_ns).saturating_sub(assumed_ns);
         self.state = at_other_times(&self.state, turn);
         self.start_ns = start_ns;
-        let lease_ns = self.orders.start_at(start_ns);
+        let lease_ns = self.orders.start_at(start_ns).max(first_lease_ns);
         self.earlier_until_ns = self.earlier_until_ns.max(start_ns.saturating_add(lease_ns));
     }
 }

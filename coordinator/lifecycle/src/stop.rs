@@ -26,6 +26,25 @@ impl Run {
         }
     }
 
+    /// Ends a load that may not go on. One that has stopped already is left to its end.
+    pub(crate) fn forbidden(&mut self, now_ns: u64, reason: String, out: &mut Vec<Action>) {
+        let text = format!("the load is stopped, since it is forbidden by now: {reason}");
+        match &mut self.state {
+            State::Gathering { .. } | State::Preparing { .. } => {
+                self.finish(now_ns, StopReason::CouldNotRun(reason), out);
+            }
+            State::Resuming { stopped: None, pending, .. } => {
+                *pending = std::mem::take(pending).max(Some(StopReason::Asked));
+                self.note(now_ns, Level::Warn, text, out);
+            }
+            State::Running { .. } => {
+                self.note(now_ns, Level::Warn, text, out);
+                self.stop(now_ns, StopReason::Asked, out);
+            }
+            State::Resuming { .. } | State::Draining { .. } | State::Finished { .. } => {}
+        }
+    }
+
     /// Somebody asked for the end of a run that drains, so nothing in flight is waited for any longer.
     fn cut_off(&mut self, now_ns: u64, out: &mut Vec<Action>) {
         let waits = |agent: &AgentShare| agent.state.is_live() && !agent.orders.is_cut_off();

@@ -110,7 +110,9 @@ pub(crate) fn alive(run: &mut Run, agents: &[Incarnation], from_ns: u64, to_ns: 
     while now_ns <= to_ns {
         actions.extend(pass(run, now_ns));
         for &agent in agents {
-            actions.extend(run.handle(now_ns, ping(agent, 1_000)));
+            let given =
+                run.agents().find(|share| share.facts.incarnation == agent).map(AgentShare::last_order);
+            actions.extend(run.handle(now_ns, ping(agent, given.unwrap_or(0))));
         }
         now_ns += 500 * MS;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::rejection::{FormRejection, QueryRejection};
-use axum::extract::{Form, Query};
+use axum::extract::{DefaultBodyLimit, Form, Query};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
@@ -22,10 +22,16 @@ pub(super) const LOGOUT: &str = "/logout";
 const HOME: &str = "/";
 /// Most bytes of an address to go on to.
 const MAX_TO_BYTES: usize = 500;
+/// Most bytes of the form: a token and such an address, each escaped. What strangers send is held in memory, so it is little.
+const MAX_FORM_BYTES: usize = 4_096;
 
 /// The routes of the login page.
 pub(crate) fn router(gate: Arc<Gate>) -> Router<AppState> {
-    Router::new().route(LOGIN, get(show).post(enter)).route(LOGOUT, post(leave)).layer(Extension(gate))
+    Router::new()
+        .route(LOGIN, get(show).post(enter))
+        .route(LOGOUT, post(leave))
+        .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
+        .layer(Extension(gate))
 }
 
 /// Where to go on to.

@@ -26,7 +26,7 @@ fn a_gate_without_a_token_stands_open() {
 }
 
 #[test]
-fn a_header_goes_before_a_session() {
+fn a_bearer_goes_before_a_session_and_nothing_else_does() {
     let gate = Gate::new(Some(token()));
     let check = |lines: &[(&str, &str)], expected: Result<(), Refused>| {
         let mut headers = HeaderMap::new();
@@ -46,7 +46,10 @@ fn a_header_goes_before_a_session() {
     check(&[("cookie", &session)], Ok(()));
     check(&[("cookie", "volley_session=x")], Err(Refused::Wrong));
     check(&[("cookie", "other=x")], Err(Refused::Nothing));
-    check(&[("authorization", "Basic eDp5"), ("cookie", &session)], Err(Refused::Wrong));
+    check(&[("authorization", "Bearer another-token-of-it"), ("cookie", &session)], Err(Refused::Wrong));
+    // What a proxy before us has asked for.
+    check(&[("authorization", "Basic eDp5"), ("cookie", &session)], Ok(()));
+    check(&[("authorization", "Basic eDp5")], Err(Refused::Nothing));
 }
 
 #[test]
@@ -145,6 +148,29 @@ async fn a_person_logs_in_and_out() {
 }
 
 #[tokio::test]
+async fn a_stranger_can_make_nobody_hold_much() {
+    let server = Server::guarded(token()).await;
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let check = async |bytes: usize, status: u16| {
+        let body = format!("token={}", "x".repeat(bytes));
+        assert_eq!(ask(&server, Method::POST, "/login", &form, &body).await.status(), status, "{bytes}");
+    };
+    check(4_000, 403).await;
+    check(5_000, 413).await;
+    let check = async |bytes: usize, status: u16| {
+        let head = [("x-much", &*"x".repeat(bytes))];
+        assert_eq!(ask(&server, Method::GET, "/healthz", &head, "").await.status(), status, "{bytes}");
+    };
+    check(50_000, 200).await;
+    check(100_000, 431).await;
+    let bearer = format!("Bearer {TOKEN}");
+    let plan = "#".repeat(1 << 20);
+    let known = [(AUTHORIZATION.as_str(), bearer.as_str())];
+    assert_eq!(ask(&server, Method::POST, "/api/v1/runs", &known, &plan).await.status(), 422, "it was read");
+    server.end().await;
+}
+
+#[tokio::test]
 async fn with_a_token_any_host_may_be_named_and_other_sites_still_change_nothing() {
     let server = Server::guarded(token()).await;
     let bearer = format!("Bearer {TOKEN}");
@@ -183,6 +209,38 @@ async fn only_targets_of_the_list_are_loaded_and_only_so_hard() {
     let run = location.unwrap().to_str().unwrap().to_owned();
     let adjusted = server.post(&format!("{run}/adjust"), r#"{"rate": "101/s"}"#).await;
     assert_eq!(adjusted.status(), 403);
+    server.post(&format!("{run}/stop"), "").await;
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_name_is_held_against_the_list_where_it_leads() {
+    let check = async |rules: &[&str], plan: &str, status: u16, part: &str| {
+        let list = AllowList::parse(rules).unwrap();
+        let server =
+            Server::with(Settings { allow: Arc::new(list), ..Settings::default() }).await.and_agent().await;
+        let answer = server.post("/api/v1/runs", plan.to_owned()).await;
+        assert_eq!(answer.status(), status, "{rules:?}");
+        let location = answer.headers().get(LOCATION).cloned();
+        let said = json(answer).await.to_string();
+        assert!(said.contains(part), "{said}");
+        (server, location.map(|location| location.to_str().unwrap().to_owned()))
+    };
+    let plan = "target: http://localhost:1/\nrate: 10/s\nduration: 60s";
+    let (server, _) = check(&["10.0.0.0/8"], plan, 403, "localhost:1 leads to ").await;
+    server.end().await;
+    // One that no name server knows.
+    let unknown = plan.replace("localhost", "no-such-host.invalid");
+    let (server, _) = check(&["10.0.0.0/8"], &unknown, 403, "where it leads can't be told").await;
+    server.end().await;
+    let bounded = ["127.0.0.0/8 max 100/s", "[::1] max 100/s", "10.0.0.0/8"];
+    let (server, run) = check(&bounded, plan, 201, "").await;
+    let run = run.unwrap();
+    server.is_running(&run).await;
+    let adjusted = server.post(&format!("{run}/adjust"), r#"{"rate": "101/s"}"#).await;
+    assert_eq!(adjusted.status(), 403);
+    let adjusted = server.post(&format!("{run}/adjust"), r#"{"rate": "100/s"}"#).await;
+    assert_eq!(adjusted.status(), 202);
     server.post(&format!("{run}/stop"), "").await;
     server.end().await;
 }

@@ -75,11 +75,10 @@ impl AgentDocument {
 /// `GET /agents`.
 pub(super) async fn list(State(state): State<AppState>) -> Json<Agents> {
     let shared = state.shared();
-    let document = |view: AgentView| {
-        let at_work = shared.at_work(&view);
-        AgentDocument::of(view, at_work)
-    };
-    let agents = shared.agents().into_iter().map(document).collect();
+    let agents = shared.agents();
+    let at_work = shared.at_work(&agents);
+    let documents = agents.into_iter().zip(at_work).map(|(view, at_work)| AgentDocument::of(view, at_work));
+    let agents = documents.collect();
     Json(Agents { agents, add_agent_command: shared.add_agent_command() })
 }
 
@@ -100,6 +99,6 @@ pub(super) async fn change(
     let view = state.shared().drain(agent, drain).await.ok_or_else(|| Problem::no_agent(agent))?;
     let is_at_work = drain && view.run.is_some();
     let status = if is_at_work { StatusCode::ACCEPTED } else { StatusCode::OK };
-    let at_work = state.shared().at_work(&view);
+    let at_work = state.shared().at_work(std::slice::from_ref(&view)).pop().unwrap_or_default();
     Ok((status, Json(AgentDocument::of(view, at_work))))
 }

@@ -112,9 +112,9 @@ impl From<AdjustRefused> for Problem {
             AdjustRefused::Queued | AdjustRefused::Not(CannotAdjust::NotRunning(_)) => {
                 Self::new(409, "The run is not running", detail)
             }
-            AdjustRefused::Not(CannotAdjust::TooOften | CannotAdjust::Load(_)) => {
-                Self::new(422, "The load cannot be adjusted", detail)
-            }
+            AdjustRefused::Not(
+                CannotAdjust::TooOften | CannotAdjust::FewUsers { .. } | CannotAdjust::Load(_),
+            ) => Self::new(422, "The load cannot be adjusted", detail),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use volley_plan::Verdict;
-use volley_plan::link::{FromAgent, Incarnation, Order, Progress, Report, RunId, ToAgent};
+use volley_plan::link::{FromAgent, Incarnation, Order, Progress, Report, RoundTrip, RunId, ToAgent};
 use volley_stats::SECOND_NS;
 
 mod fleet;
@@ -378,4 +378,47 @@ async fn a_run_that_is_stopped_before_its_start_says_that_it_never_began() {
     let RunDocument { progress, .. } = outcome(&coordinator, &run).await;
     assert_eq!(progress.sentence, "Stopped before it began.");
     assert_eq!((progress.run_s, progress.whole.started), (0.0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_begins_when_the_farthest_agent_can_know() {
+    for (way_ms, lead_ms) in [(50, 200), (1_000, 2_000), (4_000, 5_000)] {
+        let coordinator = coordinator();
+        let mut agent = FakeAgent::join(&coordinator, 1, "a").await;
+        let (back_ns, way_ns) = (agent.now_ns(), way_ms * 1_000_000);
+        let there_ns = coordinator.shared.clock.now_ns() - way_ns / 2;
+        let trip = RoundTrip {
+            sent_ns: back_ns - way_ns,
+            received_ns: there_ns,
+            answered_ns: there_ns,
+            returned_ns: back_ns,
+        };
+        coordinator.shared.fleet(|fleet, _| {
+            fleet.pinged(Incarnation(1), trip.sent_ns, trip.received_ns, None);
+            fleet.pinged(Incarnation(1), back_ns, there_ns + way_ns, Some(trip));
+        });
+        let begun = Instant::now();
+        let run = coordinator.start_run(new_run("users: 1\nduration: 5s")).await.unwrap();
+        agent.prepare(&run).await;
+        let Order::Start { at_ns, .. } = agent.order().await else { panic!("it starts") };
+        let lead = Duration::from_millis(lead_ms);
+        assert_eq!((begun.elapsed(), at_ns), (Duration::ZERO, agent.clock_at(begun + lead)), "{way_ms} ms");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_busy_with_a_run_that_is_gone() {
+    let coordinator = coordinator();
+    let (run, ..) = lose_b(&coordinator).await;
+    outcome(&coordinator, &run).await;
+    let b = || coordinator.shared.fleet(|fleet, now_ns| fleet.view(Incarnation(2), now_ns)).unwrap();
+    assert_eq!(b().run, Some(run));
+    sleep(Duration::from_secs(5)).await;
+    working_agent(&coordinator, 3, "c");
+    sleep(Duration::from_secs(1)).await;
+    for _ in 0..50 {
+        let run = coordinator.start_run(new_run("users: 1\nrequests: 1")).await.unwrap();
+        outcome(&coordinator, &run).await;
+    }
+    assert_eq!(b().run, None, "so many are over since that the first is gone");
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 use volley_lifecycle::{AgentRecord, AgentShare, AgentState, Level, Note, Run, RunRecord};
-use volley_plan::Plan;
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
+use volley_plan::{Denied, Load, Plan};
 
 use super::start::INBOX;
-use super::{Handle, Shared, lock};
+use super::{Handle, Shared, allowed, lock};
 use crate::document::RunDocument;
-use crate::driver::Driver;
+use crate::driver::{Driver, Input};
 use crate::live::{Head, Live, Recalled};
 use crate::past;
 use crate::store::{Left, SharedSeries, StoreError, Unfinished};
@@ -72,10 +72,55 @@ impl Shared {
         for of in begun {
             self.go_on(*of);
         }
-        for head in waiting {
-            self.line_up(head).await?;
+        for (head, permitted) in self.still_permitted(waiting).await {
+            match permitted {
+                Ok(()) => {
+                    // Opens it, so that what is shown of it is what will grow, and no copy that was read.
+                    self.store.complete(&head.id, 0).await?;
+                    self.line_up(head).await?;
+                }
+                Err(denied) => self.turn_down(head, denied.to_string()).await?,
+            }
         }
         Ok(())
+    }
+
+    /// Holds runs that have not begun against the allow-list, which may be another one by now. All names are looked up at
+    /// the same time.
+    async fn still_permitted(self: &Arc<Self>, waiting: Vec<Head>) -> Vec<(Head, Result<(), Denied>)> {
+        let ask = |head: Head| {
+            let shared = self.clone();
+            let asked = async move { shared.is_permitted(&head.plan, &head.plan.load).await };
+            tokio::spawn(asked)
+        };
+        let asked: Vec<_> = waiting.into_iter().map(|head| (head.clone(), ask(head))).collect();
+        let mut answered = Vec::new();
+        for (head, permitted) in asked {
+            let broken = |error| Err(Denied::unresolved(&head.plan.target, error));
+            let permitted = permitted.await.unwrap_or_else(broken);
+            answered.push((head, permitted));
+        }
+        answered
+    }
+
+    async fn is_permitted(&self, plan: &Plan, load: &Load) -> Result<(), Denied> {
+        allowed::permits(&self.settings.allow.for_load(load), &plan.target).await
+    }
+
+    /// Stops a run that goes on and is not permitted any more. Agents are at work for it, and name servers are not what
+    /// decides about those: where they don't answer, it goes on.
+    async fn stop_if_forbidden(self: Arc<Self>, run: RunId, plan: Arc<Plan>, load: Load) {
+        match self.is_permitted(&plan, &load).await {
+            Ok(()) => {}
+            Err(error @ Denied::Unresolved { .. }) => {
+                tracing::warn!(%run, %error, "whether a run is still permitted can't be told; it goes on");
+            }
+            Err(denied) => {
+                tracing::warn!(%run, %denied, "a run that goes on is forbidden by now, and stopped");
+                // One that is gone has stopped.
+                let _ = self.hand_over(&run, Input::Forbidden { reason: denied.to_string() }).await;
+            }
+        }
     }
 
     async fn find(&self, Unfinished { document, left }: Unfinished) -> Result<Found, StoreError> {
@@ -130,6 +175,7 @@ impl Shared {
         let (id, has_started) = (head.id.clone(), run.start_ns().is_some());
         let at_work: Vec<_> = run.agents().filter(|agent| is_expected(agent)).map(incarnation).collect();
         tracing::warn!(run = %id, agents = at_work.len(), "a run that the last coordinator left unfinished goes on");
+        let ask = self.clone().stop_if_forbidden(id.clone(), head.plan.clone(), run.load().clone());
         let live = Arc::new(Live::resumed(head, run, series, recalled));
         if !has_started {
             // Of one that has, the decider tells once it knows how far it is.
@@ -140,6 +186,7 @@ impl Shared {
         lock(&self.runs).by_id.insert(id, Handle { live: live.clone(), inbox });
         self.goes_on(&live, at_work);
         tokio::spawn(Driver::resumed(self.clone(), live, published_s).drive(Vec::new(), outlet));
+        tokio::spawn(ask);
     }
 }
 

@@ -71,10 +71,15 @@ impl Shared {
                 room.push(run.clone());
             }
         }
-        for run in room {
-            by_id.remove(&run);
+        for run in &room {
+            by_id.remove(run);
         }
         finished.retain(|run| by_id.contains_key(run));
+        drop(runs);
+        // Agents of theirs that were lost and have not come back are waited for no longer.
+        for run in &room {
+            lock(&self.fleet).free_all(run);
+        }
     }
 
     pub(crate) fn progress_of(&self, live: &Live) -> Progress {

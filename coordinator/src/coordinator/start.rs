@@ -10,15 +10,19 @@ use volley_lifecycle::Run;
 use volley_plan::link::RunId;
 use volley_plan::{AgentsWanted, Denied, Plan, ShareBy};
 
-use super::{Handle, Shared, lock};
+use super::{Handle, Shared, allowed, lock};
+use crate::attach::MAX_UNREAD;
 use crate::document::{Progress, QueuePlace};
+use crate::driver::Input;
+use crate::fleet::MAX_AGENTS;
 use crate::live::{Head, Live};
 use crate::store::StoreError;
 
 /// Most runs that go on or wait at the same time.
 const MAX_UNFINISHED: usize = 100;
-/// Things that may wait for a run's driver; beyond that, connections wait.
-pub(super) const INBOX: usize = 256;
+/// Things that may wait for a run's driver: all that its agents may have on the way, so that none of them waits for
+/// another. Beyond that, connections wait.
+pub(super) const INBOX: usize = MAX_UNREAD * MAX_AGENTS;
 /// Where a run stands before it is known where.
 const FIRST: QueuePlace = QueuePlace { place: 1, because: String::new() };
 
@@ -80,17 +84,44 @@ fn kind(wanted: &AgentsWanted) -> String {
     if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(" and ")) }
 }
 
+/// A place among the runs that go on or wait, for one that is not there yet.
+struct Place(Arc<Shared>);
+
+impl Place {
+    fn take(shared: Arc<Shared>) -> Result<Self, StartError> {
+        {
+            let mut runs = lock(&shared.runs);
+            let unfinished = runs.by_id.values().filter(|handle| !handle.live.is_over()).count();
+            if unfinished + runs.starting >= MAX_UNFINISHED {
+                return Err(StartError::TooManyRuns);
+            }
+            runs.starting += 1;
+        }
+        Ok(Self(shared))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.0.runs).starting -= 1;
+    }
+}
+
 pub(super) async fn start_run(shared: Arc<Shared>, new: NewRun) -> Result<RunId, StartError> {
     if shared.is_stopping() {
         return Err(StartError::ShuttingDown);
     }
-    shared.settings.allow.permits_plan(&new.plan)?;
-    if shared.unfinished().len() >= MAX_UNFINISHED {
-        return Err(StartError::TooManyRuns);
-    }
+    let NewRun { plan, .. } = &new;
+    allowed::permits(&shared.settings.allow.for_load(&plan.load), &plan.target).await?;
+    let place = Place::take(shared.clone())?;
     shared.look_for_agents(&new).await?;
     // A task of its own, so that a caller who goes away in the middle leaves nothing half done.
-    let started = tokio::spawn(async move { shared.begin(new).await });
+    let started = tokio::spawn(async move {
+        let started = shared.begin(new).await;
+        // From here on the run itself is counted.
+        drop(place);
+        started
+    });
     started
         .await
         .unwrap_or_else(|error| Err(StoreError::Failed(format!("starting broke off: {error}")).into()))
@@ -127,6 +158,26 @@ impl Shared {
 
     /// Puts a run that is kept into the queue, as the last.
     pub(super) async fn line_up(self: &Arc<Self>, head: Head) -> Result<(), StoreError> {
+        let (live, _, outlet) = self.enter(head).await?;
+        self.begin_in_turn(live, outlet);
+        Ok(())
+    }
+
+    /// Ends a run that is kept, in the way of those that could not run.
+    pub(super) async fn turn_down(self: &Arc<Self>, head: Head, reason: String) -> Result<(), StoreError> {
+        let (live, inbox, outlet) = self.enter(head).await?;
+        tracing::warn!(run = %live.head.id, reason, "a run that waits is forbidden by now, and won't begin");
+        // It is the first thing that comes in, so there is room.
+        let _ = inbox.try_send(Input::Forbidden { reason });
+        self.begin_with(live, outlet, Vec::new());
+        Ok(())
+    }
+
+    /// Makes a run known that is kept and has not begun.
+    async fn enter(
+        self: &Arc<Self>,
+        head: Head,
+    ) -> Result<(Arc<Live>, mpsc::Sender<Input>, mpsc::Receiver<Input>), StoreError> {
         let series = self.store.series(&head.id).await?;
         let (now_ns, settings) = (self.clock.now_ns(), self.settings.lifecycle);
         // Decides nothing: it is what the run is asked about until its turn comes.
@@ -134,9 +185,8 @@ impl Shared {
         let id = head.id.clone();
         let live = Arc::new(Live::queued(head, run, series, FIRST));
         let (inbox, outlet) = mpsc::channel(INBOX);
-        lock(&self.runs).by_id.insert(id, Handle { live: live.clone(), inbox });
-        self.begin_in_turn(live, outlet);
-        Ok(())
+        lock(&self.runs).by_id.insert(id, Handle { live: live.clone(), inbox: inbox.clone() });
+        Ok((live, inbox, outlet))
     }
 
     fn head(&self, new: NewRun) -> Head {

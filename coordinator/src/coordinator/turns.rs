@@ -1,13 +1,15 @@
 //! How runs come to their agents: each waits for its turn, those that gather get whoever is free, and those that go on and
 //! are elastic get who is left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::mpsc;
-use volley_lifecycle::{AgentFacts, Run};
+use volley_lifecycle::{AgentFacts, Run, Settings as Times};
 use volley_plan::AgentsWanted;
 use volley_plan::link::{Incarnation, RunId};
+use volley_stats::SECOND_NS;
 
 use super::{Handle, Shared, lock};
 use crate::at_work::AtWork;
@@ -16,6 +18,11 @@ use crate::fleet::AgentView;
 use crate::live::Live;
 use crate::queue::{Advanced, Turn};
 use crate::view;
+
+/// How long after an offer idle agents are offered again, though nothing has changed, in nanoseconds.
+const OFFER_AGAIN_NS: u64 = SECOND_NS;
+/// No agent's way makes a run begin later than so, in nanoseconds.
+const LONGEST_LEAD_NS: u64 = 5 * SECOND_NS;
 
 /// Waiting.
 impl Shared {
@@ -69,6 +76,30 @@ impl Shared {
     }
 }
 
+/// Beginning.
+impl Shared {
+    /// Hands a run to its decider and its driver, with these agents.
+    pub(super) fn begin_with(
+        self: &Arc<Self>,
+        live: Arc<Live>,
+        inbox: mpsc::Receiver<Input>,
+        agents: Vec<AgentFacts>,
+    ) {
+        let (id, plan) = (live.head.id.clone(), live.head.plan.clone());
+        let (now_ns, settings) = (self.clock.now_ns(), self.times_for(&plan.agents));
+        let (run, actions) = Run::new(now_ns, id, plan, rand::random(), settings, agents);
+        live.begin(run);
+        tokio::spawn(Driver::new(self.clone(), live).drive(actions, inbox));
+    }
+
+    /// The times that a run begins with. Orders to start are there before the start, however long their way is.
+    fn times_for(&self, wanted: &AgentsWanted) -> Times {
+        let way_ns = self.fleet(|fleet, _| fleet.longest_way_ns(wanted));
+        let times = self.settings.lifecycle;
+        Times { lead_ns: times.lead_ns.max(way_ns.saturating_mul(2).min(LONGEST_LEAD_NS)), ..times }
+    }
+}
+
 /// A run that waits for its turn.
 struct Waiting {
     live: Arc<Live>,
@@ -107,13 +138,9 @@ impl Waiting {
 
     fn begin(self, shared: &Arc<Shared>, agents: Vec<AgentFacts>) {
         let Self { live, inbox, .. } = self;
-        let (id, plan) = (live.head.id.clone(), live.head.plan.clone());
-        tracing::info!(run = %id, plan = %plan.name, agents = agents.len(), "run begins");
-        let (now_ns, settings) = (shared.clock.now_ns(), shared.settings.lifecycle);
-        let (run, actions) = Run::new(now_ns, id.clone(), plan, rand::random(), settings, agents);
-        live.begin(run);
-        lock(&shared.runs).waiting.insert(id);
-        tokio::spawn(Driver::new(shared.clone(), live).drive(actions, inbox));
+        tracing::info!(run = %live.head.id, plan = %live.head.plan.name, agents = agents.len(), "run begins");
+        lock(&shared.runs).waiting.insert(live.head.id.clone());
+        shared.begin_with(live, inbox, agents);
         // Agents that came in the meantime would otherwise be offered only when the next one does.
         shared.offer();
     }
@@ -124,12 +151,24 @@ impl Shared {
     /// Tells those that look for agents of a change, and offers idle ones to the runs that wait for some.
     pub(crate) fn offer(&self) {
         self.fleet_changed();
-        self.offer_if_wanted();
+        self.offer_to_all();
+    }
+
+    /// Offers idle agents where nothing has changed, since a run may not have taken them when it was offered them, or may
+    /// want more by now. Whoever is idle says so each half second; all runs are looked at once a second. True if they were.
+    pub(crate) fn offer_again(&self) -> bool {
+        let (now_ns, offered_ns) = (self.clock.now_ns(), self.offered_ns.load(Ordering::Relaxed));
+        let is_due = now_ns.saturating_sub(offered_ns) >= OFFER_AGAIN_NS;
+        if is_due {
+            self.offer_to_all();
+        }
+        is_due
     }
 
     /// Offers idle agents to the runs that wait for some, which mostly are none: first to those that gather, then in the
     /// order of the queue, and who is left to those that go on and take more.
-    pub(crate) fn offer_if_wanted(&self) {
+    fn offer_to_all(&self) {
+        self.offered_ns.store(self.clock.now_ns(), Ordering::Relaxed);
         let wanting = self.wanting();
         for (handle, _) in wanting.iter().filter(|(_, want)| *want == Want::ToBegin) {
             let run = &handle.live.head.id;
@@ -201,24 +240,34 @@ impl Shared {
 
     /// Says whether an agent is to get no further run; one that works for a run is relieved of its share there. Gives how it
     /// is now; `None` if there is no such agent.
-    pub(crate) async fn drain(&self, agent: Incarnation, drain: bool) -> Option<AgentView> {
+    pub(crate) async fn drain(self: &Arc<Self>, agent: Incarnation, drain: bool) -> Option<AgentView> {
         let view = self.fleet(|fleet, now_ns| fleet.drain(agent, drain, now_ns))?;
         tracing::info!(%agent, name = %view.facts.name, drain, "agent told whether to drain");
-        if drain {
-            self.relieve(agent).await;
-        }
-        self.offer();
+        let shared = self.clone();
+        let follow = async move {
+            if drain {
+                shared.relieve(agent).await;
+            }
+            shared.offer();
+        };
+        // A task of its own, since this must follow though the caller goes away.
+        let _ = tokio::spawn(follow).await;
         self.fleet(|fleet, now_ns| fleet.view(agent, now_ns))
     }
 }
 
 /// Looking.
 impl Shared {
-    /// How an agent is in the run that it works for.
-    pub(crate) fn at_work(&self, agent: &AgentView) -> AtWork {
-        let live = agent.run.as_ref().and_then(|run| self.live(run));
-        let at_work = |live: Arc<Live>| AtWork::of(&live, agent.facts.incarnation, self.clock.now_ns());
-        live.map(at_work).unwrap_or_default()
+    /// How these agents are in the runs that they work for, in their order. Each run is asked once.
+    pub(crate) fn at_work(&self, agents: &[AgentView]) -> Vec<AtWork> {
+        let runs: BTreeSet<_> = agents.iter().filter_map(|agent| agent.run.as_ref()).collect();
+        let lives = runs.into_iter().filter_map(|run| Some((run, self.live(run)?)));
+        let now_ns = self.clock.now_ns();
+        let mut known: BTreeMap<_, _> =
+            lives.map(|(run, live)| (run, AtWork::of_all(&live, now_ns))).collect();
+        let at_work =
+            |agent: &AgentView| known.get_mut(agent.run.as_ref()?)?.remove(&agent.facts.incarnation);
+        agents.iter().map(at_work).map(Option::unwrap_or_default).collect()
     }
 }
 

@@ -72,12 +72,16 @@ impl Driver {
         result
     }
 
-    /// Saves orders with where the decider stands now that it has given them, and sends them.
+    /// Saves orders with where the decider stands now that it has given them, and sends them. It may have decided more
+    /// meanwhile, [beside](crate::live::Live::decide_beside) this; that is saved with them, and sent in its turn.
     async fn give(&mut self, orders: Vec<SavedOrder>) -> Result<(), StoreError> {
         let run = &self.live.head.id;
         if !self.store_failed {
-            let standing = self.live.standing(orders.iter().map(|saved| saved.agent));
+            let standing = self.live.standing(orders.iter().map(|saved| saved.agent), &self.saved);
+            let saved = standing.agents.iter().map(|agent| (agent.incarnation(), agent.last_order()));
+            let saved: Vec<_> = saved.collect();
             self.shared.store.save_orders(run, standing, &orders).await?;
+            self.saved.extend(saved);
             crash_at("order-saved");
         }
         for SavedOrder { agent, number, order } in orders {

@@ -29,6 +29,8 @@ enum Fails {
     EndAtFirst,
     /// Nothing, but it takes its time over windows.
     Slow,
+    /// Nothing, but it takes some seconds over the first window.
+    Stalls,
 }
 
 /// A store that fails.
@@ -36,7 +38,8 @@ enum Fails {
 struct FailingStore {
     inner: MemoryStore,
     fails: Fails,
-    ends: AtomicUsize,
+    /// How often it was asked for what it fails at.
+    asked: AtomicUsize,
 }
 
 fn full<T: Send + 'static>() -> StoreFuture<'static, T> {
@@ -49,7 +52,7 @@ impl Store for FailingStore {
     }
     fn update<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, ()> {
         let at_end = run.progress.over && self.fails == Fails::EndAtFirst;
-        if at_end && self.ends.fetch_add(1, Ordering::Relaxed) < 2 { full() } else { self.inner.update(run) }
+        if at_end && self.asked.fetch_add(1, Ordering::Relaxed) < 2 { full() } else { self.inner.update(run) }
     }
     fn save_orders<'a>(
         &'a self,
@@ -69,9 +72,10 @@ impl Store for FailingStore {
         false
     }
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept> {
-        if self.fails == Fails::Slow {
+        let stalls = self.fails == Fails::Stalls && self.asked.fetch_add(1, Ordering::Relaxed) == 0;
+        if self.fails == Fails::Slow || stalls {
             return async move {
-                sleep(Duration::from_secs(20)).await;
+                sleep(Duration::from_secs(if stalls { 5 } else { 20 })).await;
                 self.inner.keep_window(delivery).await
             }
             .boxed();
@@ -152,6 +156,45 @@ async fn a_slow_store_holds_results_up_and_no_lease() {
     }
     agent.acknowledgement(1).await;
     assert_eq!(coordinator.document(&run).await.unwrap().progress.state, "running");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_stalls_holds_no_lease_of_a_hundred_agents_up() {
+    let store = FailingStore { fails: Fails::Stalls, ..FailingStore::default() };
+    let coordinator = with_store(Arc::new(store));
+    let mut agents = Vec::new();
+    for n in 1..=100 {
+        agents.push(FakeAgent::join(&coordinator, n, &format!("a{n}")).await);
+    }
+    let run = coordinator.start_run(new_run("users: 100\nduration: 60s")).await.unwrap();
+    for agent in &mut agents {
+        agent.prepare(&run).await;
+    }
+    for agent in &mut agents {
+        assert!(matches!(agent.order().await, Order::Start { .. }));
+    }
+    sleep(Duration::from_millis(1200)).await;
+    for agent in &agents {
+        for sequence in 1..=4 {
+            agent.deliver(&run, sequence, window(0, 1, 0), false).await;
+        }
+    }
+    for half_seconds in 1..=16 {
+        sleep(Duration::from_millis(500)).await;
+        let asked = Instant::now();
+        for agent in &mut agents {
+            agent.ping().await;
+            let until_ns = agent.lease.as_ref().unwrap().until_ns;
+            assert!(until_ns >= 4_000_000_000 + half_seconds * 500_000_000, "{half_seconds} {until_ns}");
+        }
+        assert_eq!(asked.elapsed(), Duration::ZERO, "pings wait for nothing");
+        assert_eq!(agents[99].acknowledged > 0, half_seconds >= 10, "{half_seconds}");
+    }
+    for agent in &mut agents {
+        agent.acknowledgement(4).await;
+    }
+    let progress = coordinator.document(&run).await.unwrap().progress;
+    assert_eq!((progress.state.as_str(), progress.incomplete), ("running", false), "{}", progress.sentence);
 }
 
 #[tokio::test(start_paused = true)]

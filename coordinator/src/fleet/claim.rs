@@ -89,6 +89,13 @@ impl Fleet {
         self.members.values().filter(fitting).map(|member| member.facts.incarnation)
     }
 
+    /// The longest round trip to one that a plan wants and may get, as far as that is measured, in nanoseconds.
+    pub(crate) fn longest_way_ns(&self, wanted: &AgentsWanted) -> u64 {
+        let may = |member: &&Member| member.link.is_some() && !member.is_retiring() && member.fits(wanted);
+        let members = self.members.values().filter(may);
+        members.filter_map(|member| member.offset.way_ns()).max().unwrap_or(0)
+    }
+
     /// How many of those that a plan wants could take part in a run now, or could if they weren't busy.
     pub(crate) fn strength(&self, wanted: &AgentsWanted, now_ns: u64) -> Strength {
         let mut strength = Strength::default();

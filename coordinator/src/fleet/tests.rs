@@ -244,3 +244,23 @@ fn clocks_are_kept_by_agent() {
         (Some(5000), None)
     );
 }
+
+#[test]
+fn the_longest_way_is_that_of_those_that_a_plan_wants() {
+    let (mut fleet, _ends, connections) = fleet(3);
+    let longest = |fleet: &Fleet| fleet.longest_way_ns(&least(1));
+    assert_eq!(longest(&fleet), 0, "none is known");
+    for (n, way_ns) in [(1, 20), (2, 70), (3, 400)] {
+        let trip =
+            RoundTrip { sent_ns: 100, received_ns: 1100, answered_ns: 1100, returned_ns: 100 + way_ns };
+        fleet.pinged(agent(n), 100, 1100, None);
+        fleet.pinged(agent(n), 1000, 2000, Some(trip));
+    }
+    assert_eq!(longest(&fleet), 400);
+    fleet.leave(agent(3), connections[2].number);
+    assert_eq!(longest(&fleet), 70);
+    fleet.drain(agent(2), true, 0);
+    assert_eq!(longest(&fleet), 20);
+    let measured = AgentsWanted { share_by: ShareBy::Capacity, ..least(1) };
+    assert_eq!(fleet.longest_way_ns(&measured), 0);
+}

@@ -57,6 +57,13 @@ impl Scene {
         self.turns.insert(name.to_owned(), turn);
     }
 
+    /// A run on this target that wants one agent.
+    fn enters_on(&mut self, name: &str, url: &str) {
+        let text = format!("target: {url}\nusers: 1\nrequests: 1\n{ONE}");
+        let turn = self.queue.enter(id(name), Arc::new(volley_plan::parse(&text).unwrap()));
+        self.turns.insert(name.to_owned(), turn);
+    }
+
     fn ends(&mut self, name: &str) {
         self.queue.leave(&id(name));
         self.fleet.free_all(&id(name));
@@ -102,11 +109,26 @@ fn a_target_is_loaded_by_one_run_at_a_time() {
 fn another_target_or_another_port_is_no_obstacle() {
     let mut scene = Scene::new(3);
     for (name, url) in [("a", "http://h:1/"), ("b", "http://h:2/x"), ("c", "http://H:1/y")] {
-        let text = format!("target: {url}\nusers: 1\nrequests: 1\n{ONE}");
-        let turn = scene.queue.enter(id(name), Arc::new(volley_plan::parse(&text).unwrap()));
-        scene.turns.insert(name.to_owned(), turn);
+        scene.enters_on(name, url);
     }
     scene.check("a[1] b[2] c#1");
+}
+
+#[test]
+fn a_target_is_one_by_all_its_names() {
+    let check = |first: &str, second: &str, is_one: bool| {
+        let mut scene = Scene::new(2);
+        scene.enters_on("a", first);
+        scene.enters_on("b", second);
+        scene.check(if is_one { "a[1] b#1" } else { "a[1] b[2]" });
+    };
+    check("http://shop.test/", "http://shop.test.:80/x", true);
+    check("http://localhost:8/", "http://127.0.0.1:8/", true);
+    check("http://127.0.0.2:8/", "http://[::1]:8/", true);
+    check("http://a.localhost:8/", "http://[::ffff:127.0.0.1]:8/", true);
+    check("http://localhost:8/", "http://localhost:9/", false);
+    check("http://localhost.test/", "http://127.0.0.1/", false);
+    check("http://10.0.0.1/", "http://10.0.0.2/", false);
 }
 
 #[test]
@@ -122,6 +144,20 @@ fn who_waits_for_agents_is_not_overtaken_by_who_wants_fewer() {
     scene.check("big[1 2 3] small#1");
     scene.ends("big");
     scene.check("small[1 2 3]");
+}
+
+#[test]
+fn who_can_not_begin_holds_nobody_up() {
+    let mut scene = Scene::new(1);
+    scene.enters("a", "agents: { min: 2, beside: true }");
+    scene.enters("b", "agents: { min: 1, beside: true }");
+    scene.check("b[1] a#1");
+    // As soon as there are enough for it, busy ones included, they are its.
+    scene.joins(2);
+    scene.enters("c", "agents: { min: 1, beside: true }");
+    scene.check("a#1 c#2");
+    scene.ends("b");
+    scene.check("a[1 2] c#1");
 }
 
 #[test]

@@ -17,6 +17,10 @@ use super::timed::{Timed, TimedListener};
 /// bounds idle connections too. A browser dials again.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
 
+/// Most bytes of a request that are held before they are taken up, so of its head too: anybody can send one. A body of more
+/// is read piece by piece.
+const BUFFER_BYTES: usize = 64 * 1024;
+
 /// Serves until `closing` says so; then no connection is taken any more, and those that are there end with the answer at
 /// hand.
 pub(super) async fn serve(
@@ -43,7 +47,7 @@ pub(super) async fn serve(
 
 async fn converse(stream: Timed<TcpStream>, router: Router, closing: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(BUFFER_BYTES);
     let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {

@@ -31,6 +31,25 @@ async fn a_small_router_is_served_until_it_is_dropped() {
     assert!(reqwest::get(&url).await.is_err());
 }
 
+#[tokio::test]
+async fn it_is_told_when_all_is_served_and_how_to_add_an_agent() {
+    let coordinator = coordinator();
+    let served = coordinator.served();
+    let mut served = std::pin::pin!(served);
+    assert!(timeout(Duration::from_millis(10), &mut served).await.is_err());
+    let (http, agents) =
+        (TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let address = agents.local_addr().unwrap();
+    let serving = tokio::spawn(serve(coordinator.clone(), http, agents, std::future::pending()));
+    timeout(Duration::from_secs(20), served).await.expect("it is served");
+    assert_eq!(coordinator.shared.add_agent_command(), format!("volley agent --coordinator {address}"));
+    serving.abort();
+    let elsewhere = crate::testing::coordinator();
+    elsewhere.shared.set_agents_address("load.internal:7071".to_owned());
+    let command = elsewhere.shared.add_agent_command();
+    assert_eq!(command, "volley agent --coordinator load.internal:7071 --allow RULE");
+}
+
 #[test]
 fn every_address_of_a_host_is_told_by_its_name() {
     assert_eq!(reachable("10.0.0.1:7071".parse().unwrap()), "10.0.0.1:7071");

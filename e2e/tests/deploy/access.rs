@@ -1,6 +1,7 @@
 //! What is asked of whom, by real processes: tokens, addresses that are open to others, targets.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use volley_e2e::{Outcome, volley, volley_with};
 
@@ -55,6 +56,17 @@ fn case_18_no_address_beyond_loopback_without_a_token() {
 fn tokens_are_made_at_random() {
     let [first, second] = [0, 1].map(|_| volley(&["token"]).exited(0).stdout);
     assert!(first != second && first.trim().len() == 64, "{first} {second}");
+}
+
+#[test]
+fn a_token_that_everybody_can_read_is_warned_of() {
+    let stage = Stage::new(None);
+    let file = stage.file("token");
+    for (mode, expected) in [(0o644, true), (0o600, false)] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("a mode");
+        let listed = volley(&["runs", "ls", "--coordinator", "http://127.0.0.1:1", "--token-file", &file]);
+        assert_eq!(listed.stderr.contains("every user of this host"), expected, "{mode:o}: {listed:?}");
+    }
 }
 
 #[test]

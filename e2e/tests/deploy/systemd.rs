@@ -93,7 +93,10 @@ fn they_hold_together() {
             assert!(is_loaded, "{name}: {flag} {credential}");
         }
     }
-    let (coordinator, agent) = (Unit::read(COORDINATOR).line(), Unit::read(AGENT).line());
+    // An agent is never given up, and doesn't knock all the time.
+    let agent = Unit::read(AGENT);
+    assert_eq!((agent.one("Unit", "StartLimitIntervalSec"), agent.seconds("RestartSec")), ("0", 5));
+    let (coordinator, agent) = (Unit::read(COORDINATOR).line(), agent.line());
     assert_eq!(agent.port("--coordinator"), coordinator.port("--agents"));
 }
 

@@ -192,3 +192,19 @@ fn a_counted_run_survives_its_coordinator() {
     assert_eq!((report.count("ok"), scene.numbers.count()), (REQUESTS, REQUESTS), "{report:?}");
     assert_eq!(scene.numbers.doubled(), Vec::<u64>::new());
 }
+
+#[test]
+fn a_run_that_waits_in_line_survives_its_coordinator_and_tells_all_of_itself() {
+    const REQUESTS: u64 = 300;
+    let scene = Scene::start(&[]);
+    let first = scene.run();
+    let api = scene.coordinator.api();
+    let second = api.start(&plan(&scene.server, &format!("users: 2\nrequests: {REQUESTS}")));
+    assert_eq!(api.run(&second).text("state"), "queued");
+    let scene = scene.start_again(Coordinator::kill, Duration::ZERO);
+    let api = scene.coordinator.api();
+    let first = api.finished(&first).checked();
+    let second = api.finished(&second).checked();
+    assert_eq!((second.count("started"), second.count("ok")), (REQUESTS, REQUESTS), "{second:?}");
+    assert_eq!(first.count("ok") + REQUESTS, scene.server.requests(), "{first:?}");
+}

@@ -16,7 +16,7 @@ const DAY_S: u32 = 86_400;
 
 struct Scene {
     // Ended in this order: processes before the namespaces that they are in.
-    agents: Vec<Agent>,
+    _agents: Vec<Agent>,
     coordinator: Coordinator,
     server: Server,
     numbers: Numbers,
@@ -40,7 +40,7 @@ impl Scene {
         let agents: Vec<_> = agents.collect();
         check_clocks(&agents);
         let (server, numbers) = Numbers::target(HUB, Duration::from_millis(5));
-        Some(Self { agents, coordinator, server, numbers, network })
+        Some(Self { _agents: agents, coordinator, server, numbers, network })
     }
 
     /// Starts a run and waits for its first request; gives its name and about when it began.

@@ -48,7 +48,7 @@ pub(crate) fn play(agents: usize, seconds: u64) -> Cost {
         move || {
             api.follow(&format!("/api/v1/runs/{id}/stream"), Duration::from_secs(seconds + 60), |line| {
                 let _ = tell.send(line.to_owned());
-            })
+            });
         }
     });
     let cost = measure(&coordinator, seconds, &told);

@@ -90,7 +90,7 @@ fn the_peak_of_a_shape_is_what_counts() {
     let denied = list("any max 89/s").permits_plan(&plan).expect_err("above");
     assert!(denied.to_string().starts_with("the load goes up to 90/s, and"), "{denied}");
     // So does the peak of what it is adjusted to.
-    let adjust = crate::Adjust { at_ns: 1, to: crate::Level::Rate("91/s".parse().expect("a rate")) };
+    let adjust = crate::Adjust { at_ns: 1, to: Level::Rate("91/s".parse().expect("a rate")) };
     let load = plan.load.adjusted(adjust).expect("adjusted");
     assert!(list("any max 90/s").permits(&plan.target, &load).is_err());
 }
@@ -131,6 +131,32 @@ fn loopback_only_means_this_machine() {
 }
 
 #[test]
+fn addresses_are_asked_about_where_no_name_is_enough() {
+    let check = |rules: &str, target: &str, expected: bool| {
+        let plan =
+            crate::parse(&format!("target: http://{target}/\nrate: 100/s\nduration: 1s")).expect("a plan");
+        let found = list(rules).for_load(&plan.load).needs_addresses(&plan.target);
+        assert_eq!(found, expected, "{target} by {rules}");
+    };
+    check("any", "shop.test", false);
+    check("shop.test\n10.0.0.0/8", "shop.test", false);
+    check("10.0.0.0/8", "shop.test", true);
+    check("shop.test max 99/s\n10.0.0.0/8", "shop.test", true);
+    check("shop.test:81\n10.0.0.0/8", "shop.test", true);
+    check("10.0.0.0/8", "10.0.0.1", false);
+}
+
+#[test]
+fn a_level_is_as_hard_as_it_says() {
+    let address = "10.0.0.1".parse().expect("an address");
+    let at = |level| list("10.0.0.0/8 max 90/s").for_level(level).permits_address("shop.test", address, 80);
+    let rate = |text: &str| Level::Rate(text.parse().expect("a rate"));
+    assert_eq!(at(rate("90/s")), Ok(()));
+    assert!(matches!(at(rate("91/s")), Err(Denied::Rate { .. })));
+    assert!(matches!(at(Level::Users(1)), Err(Denied::Users { .. })));
+}
+
+#[test]
 fn link_local_addresses_are_for_those_who_name_them() {
     for rules in ["any", "shop.test", "169.254.0.0/16", "169.254.3.4:81"] {
         let link_local = "169.254.3.4:80 is link-local, where services trust whoever reaches them; to load it nevertheless, \
@@ -142,6 +168,12 @@ fn link_local_addresses_are_for_those_who_name_them() {
         ("any\n169.254.169.254", "::ffff:169.254.169.254"),
         ("fd00:ec2::254\nshop.test", "fd00:ec2::254"),
         ("any", "fd20:ce::254"),
+        ("any\n169.254.170.2", "169.254.170.2"),
+        ("any\n169.254.170.23", "169.254.170.23"),
+        ("any\n100.100.100.200", "::ffff:100.100.100.200"),
+        ("168.63.129.16", "168.63.129.16"),
+        ("192.0.0.0/24", "192.0.0.192"),
+        ("fd00::/8", "fd00:ec2::23"),
     ] {
         let address: IpAddr = address.parse().expect("an address");
         let denied = list(rules).permits_address("shop.test", address, 80).expect_err(rules);

@@ -93,7 +93,7 @@ impl Lab {
                 }
                 Event::GrantWanted { taken, iterations } => self.wishes.push((taken, iterations)),
                 Event::Ready => {}
-                Event::Refused { reason } => panic!("{reason}"),
+                Event::Refused { reason } | Event::Vetoed { reason } => panic!("{reason}"),
             }
         }
     }

@@ -20,6 +20,20 @@ struct User {
     done: u64,
 }
 
+/// An iteration that a user begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) user: u32,
+    pub(crate) n: u64,
+}
+
+/// A grant to be asked for: with the end of the last one, and about a second's iterations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    pub(crate) taken: u64,
+    pub(crate) iterations: u64,
+}
+
 /// The users of one engine.
 #[derive(Debug)]
 pub(crate) struct Users {
@@ -83,12 +97,12 @@ impl Users {
 
     /// Users that there are by the plan.
     pub(crate) fn present(&self, run_ns: u64) -> u32 {
-        let present = self.users.keys().filter(|&&number| self.from_ns(number, run_ns) <= run_ns);
+        let present = self.users.keys().filter(|&&number| self.there_ns(number, run_ns) <= run_ns);
         u32::try_from(present.count()).unwrap_or(u32::MAX)
     }
 
     /// When a user is there next, or since when.
-    fn from_ns(&self, number: u32, run_ns: u64) -> u64 {
+    fn there_ns(&self, number: u32, run_ns: u64) -> u64 {
         match &self.shape {
             None => 0,
             Some(shape) => shape.span(number, run_ns).map_or(NEVER, |span| span.start),
@@ -99,11 +113,12 @@ impl Users {
         !user.is_busy && !user.is_gone && self.each.is_none_or(|each| user.done < each)
     }
 
-    /// Who begins which iteration now, and what is to be asked for: the end of the last grant, and how many.
-    pub(crate) fn take_up(&mut self, run_ns: u64) -> (Vec<(u32, u64)>, Option<(u64, u64)>) {
+    /// Who begins which iteration now, and what is to be asked for.
+    pub(crate) fn take_up(&mut self, run_ns: u64) -> (Vec<Begun>, Option<Wish>) {
         let may_begin = |(number, user): (&u32, &User)| {
-            let may =
-                self.is_free(user) && user.not_before_ns <= run_ns && self.from_ns(*number, run_ns) <= run_ns;
+            let may = self.is_free(user)
+                && user.not_before_ns <= run_ns
+                && self.there_ns(*number, run_ns) <= run_ns;
             may.then_some(*number)
         };
         let waiting: Vec<u32> = self.users.iter().filter_map(may_begin).collect();
@@ -119,10 +134,11 @@ impl Users {
             };
             user.is_busy = true;
             user.done += 1;
-            begun.push((number, n));
+            begun.push(Begun { user: number, n });
         }
-        let a_second = 4 * self.users.len() as u64;
-        (begun, self.pool.as_mut().and_then(Pool::wish).map(|taken| (taken, a_second.max(2))))
+        let iterations = (4 * self.users.len() as u64).max(2);
+        let taken = self.pool.as_mut().and_then(Pool::wish);
+        (begun, taken.map(|taken| Wish { taken, iterations }))
     }
 
     /// Nothing is left to begin, whatever comes.
@@ -137,7 +153,7 @@ impl Users {
     /// When the next user that is free may begin.
     pub(crate) fn next_ns(&self, run_ns: u64) -> u64 {
         let free = self.users.iter().filter(|(_, user)| self.is_free(user));
-        let at_ns = |(number, user): (&u32, &User)| user.not_before_ns.max(self.from_ns(*number, run_ns));
+        let at_ns = |(number, user): (&u32, &User)| user.not_before_ns.max(self.there_ns(*number, run_ns));
         free.map(at_ns).filter(|&at_ns| at_ns > run_ns).min().unwrap_or(NEVER)
     }
 }

@@ -64,7 +64,13 @@ fn event(random: &mut Random, hosts: usize, plan: &Drawn) -> Timed {
         12 => Happens::Drain { host },
         13..18 => {
             let steps = random.within(0..30) as u32;
-            Happens::Kill { steps, for_ms: if random.percent(60) { for_ms.min(2_500) } else { for_ms } }
+            let for_ms = match random.within(0..20) {
+                0..12 => for_ms.min(2_500),
+                12..19 => for_ms,
+                // So long that agents give the run up.
+                _ => for_ms + 58_000,
+            };
+            Happens::Kill { steps, for_ms }
         }
         18..20 => Happens::Adjust { to: random.within(0..if plan.is_open { 80 } else { 12 }) as u32 },
         20 if random.percent(50) => Happens::Stop,

@@ -26,7 +26,7 @@ pub(super) fn plan(random: &mut Random, hosts: usize) -> Drawn {
 }
 
 fn drain(random: &mut Random) -> &'static str {
-    *random.pick::<&'static str>(&["", "drain: 2s\n", "drain: 0s\n"])
+    random.pick::<&'static str>(&["", "drain: 2s\n", "drain: 0s\n"])
 }
 
 /// The load, its users where it has some, and about how long it takes in seconds.

@@ -18,20 +18,12 @@ impl World<'_> {
             Happening::Boot { host } => self.boot(host),
             Happening::Beat { host, process } => self.beat(host, process),
             Happening::Dial { host, process } => self.dial(host, process),
-            Happening::Engine { host, process } => {
-                if self.is_process(host, process) {
-                    self.turn(host)
-                } else {
-                    Ok(())
-                }
-            }
-            Happening::Disk { host, process } => {
-                if !self.is_process(host, process) {
-                    return Ok(());
-                }
+            Happening::Engine { host, process } if self.is_process(host, process) => self.turn(host),
+            Happening::Disk { host, process } if self.is_process(host, process) => {
                 self.hosts[host].work_disk();
                 self.turn(host)
             }
+            Happening::Engine { .. } | Happening::Disk { .. } => Ok(()),
             Happening::Up { connection, message } => {
                 if !self.is_open(connection) {
                     return Ok(());
@@ -41,30 +33,38 @@ impl World<'_> {
             }
             Happening::Down { connection, message } => self.down(connection, *message),
             Happening::HangUp { connection } => {
-                if self.is_open(connection)
-                    && let Some(process) = &mut self.coordinator
-                {
-                    process.closed(connection);
-                }
+                self.hung_up(connection);
                 Ok(())
             }
             Happening::Closed { connection } => {
-                let Some(ends) = self.connections.get(&connection).copied() else { return Ok(()) };
-                let agent = self.hosts[ends.host].agent.as_ref();
-                if agent.is_some_and(|agent| agent.connection == Some(connection)) {
-                    self.disconnected(ends.host);
-                }
+                self.closed(connection);
                 Ok(())
             }
             Happening::GoOn { host, process } => self.go_on(host, process),
             Happening::Deadline { process } if process == self.coordinators => {
-                self.at_desk(|process, desk| process.meet_deadlines(desk)).map(drop)
+                self.at_desk(Process::meet_deadlines).map(drop)
             }
             Happening::Deadline { .. } => Ok(()),
             Happening::Asked => self.asked(),
             Happening::Started => self.coordinator_starts(),
             Happening::Reborn { coordinator } => self.reborn(coordinator),
             Happening::Event { index } => self.event(index),
+        }
+    }
+
+    fn hung_up(&mut self, connection: Connection) {
+        if self.is_open(connection)
+            && let Some(process) = &mut self.coordinator
+        {
+            process.closed(connection);
+        }
+    }
+
+    fn closed(&mut self, connection: Connection) {
+        let Some(ends) = self.connections.get(&connection).copied() else { return };
+        let agent = self.hosts[ends.host].agent.as_ref();
+        if agent.is_some_and(|agent| agent.connection == Some(connection)) {
+            self.disconnected(ends.host);
         }
     }
 
@@ -109,7 +109,7 @@ impl World<'_> {
         if self.store.run.is_some() || self.last_run.is_some() {
             return Ok(());
         }
-        self.at_desk(|process, desk| process.begin(desk))?;
+        self.at_desk(Process::begin)?;
         if self.store.run.is_none() && !self.store.is_broken {
             self.expect(self.now_ns + S, Happening::Asked);
         }
@@ -238,7 +238,7 @@ impl World<'_> {
                 let adjusted = self.at_desk(|process, desk| process.adjust_asked(desk, level))?;
                 self.tally.adjusted += u64::from(adjusted == Some(true));
             }
-            Happens::Stop => return self.at_desk(|process, desk| process.stop_asked(desk)).map(drop),
+            Happens::Stop => return self.at_desk(Process::stop_asked).map(drop),
             Happens::BreakStore => self.store.is_broken = true,
         }
         Ok(())

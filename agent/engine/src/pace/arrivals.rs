@@ -27,13 +27,14 @@ pub(crate) struct Arrivals {
     cursor: RefCell<Option<Cursor>>,
     /// The one that is due next.
     next: Cell<Option<Arrival>>,
-    /// All of the worker's arrivals with a lower number have been taken.
+    /// The number below which the arrivals of the leg at hand have been taken.
     taken: Cell<u64>,
+    /// No arrival that was taken in an earlier leg and is of this one too has a number as high; 0 where there is none.
+    dealt_to: Cell<u64>,
     end_number: Cell<u64>,
     /// See [`OpenPlan::ends_at_ns`].
     ends_at_ns: Cell<Option<u64>>,
-    /// Legs that have not begun, by their beginnings.
-    legs: RefCell<VecDeque<OpenLeg>>,
+    legs: RefCell<Box<Legs>>,
     /// When the first of them begins.
     change_at_ns: Cell<u64>,
     /// Iterations in flight, those that wait included.
@@ -46,10 +47,24 @@ pub(crate) struct Arrivals {
     slots_paid_ns: Cell<u64>,
 }
 
+/// What the worker has over time.
+#[derive(Debug, Default)]
+struct Legs {
+    /// Those that have not begun, by their beginnings.
+    ahead: VecDeque<OpenLeg>,
+    /// The stripes of the one at hand.
+    held: Option<StripeSet>,
+    /// Of earlier ones, as far as they reach into the one at hand: their stripes, and the number below which their arrivals
+    /// have been taken. Word of a change may come after its time to one that had a lease beyond it, since it gave nothing
+    /// away.
+    dealt: Vec<(StripeSet, u64)>,
+}
+
 /// Whose turn it is from a time on, and what bounds it.
 #[derive(Debug)]
 struct OpenLeg {
     from_ns: u64,
+    stripes: StripeSet,
     cursor: Cursor,
     end_number: u64,
     ends_at_ns: Option<u64>,
@@ -64,6 +79,7 @@ impl Default for Arrivals {
             cursor: RefCell::default(),
             next: Cell::new(None),
             taken: Cell::new(0),
+            dealt_to: Cell::new(0),
             end_number: Cell::new(0),
             ends_at_ns: Cell::new(None),
             legs: RefCell::default(),
@@ -82,15 +98,16 @@ impl Arrivals {
     /// ahead of time: of Poisson ones the earlier are counted.
     pub(crate) fn learn(&self, from_ns: u64, stripes: &StripeSet, plan: &OpenPlan, bounds: Option<Bounds>) {
         let mut legs = self.legs.borrow_mut();
-        legs.push_back(OpenLeg {
+        legs.ahead.push_back(OpenLeg {
             from_ns,
+            stripes: stripes.clone(),
             cursor: plan.cursor(stripes, from_ns),
             end_number: plan.end_number,
             ends_at_ns: plan.ends_at_ns,
             max_in_flight: bounds.map_or(0, |bounds| bounds.max_in_flight),
             slots_max: bounds.map_or(0, |bounds| bounds.most_connections() as usize),
         });
-        self.change_at_ns.set(legs.front().map_or(NEVER, |leg| leg.from_ns));
+        self.change_at_ns.set(legs.ahead.front().map_or(NEVER, |leg| leg.from_ns));
     }
 
     /// When the next leg begins: what is due from then on is not of the one at hand.
@@ -103,17 +120,16 @@ impl Arrivals {
     /// has been taken.
     pub(crate) fn change(&self) -> Vec<usize> {
         let mut legs = self.legs.borrow_mut();
-        let Some(leg) = legs.pop_front() else { return Vec::new() };
-        self.change_at_ns.set(legs.front().map_or(NEVER, |leg| leg.from_ns));
+        let Some(leg) = legs.ahead.pop_front() else { return Vec::new() };
+        self.change_at_ns.set(legs.ahead.front().map_or(NEVER, |leg| leg.from_ns));
         *self.cursor.borrow_mut() = Some(leg.cursor);
         self.end_number.set(leg.end_number);
         self.ends_at_ns.set(leg.ends_at_ns);
         self.max_in_flight.set(leg.max_in_flight);
-        self.advance();
-        // No lease reaches beyond a change that wasn't known. If one did, nothing would be sent twice for it.
-        while self.next.get().is_some_and(|arrival| arrival.n < self.taken.get()) {
-            self.advance();
-        }
+        let held = legs.held.replace(leg.stripes);
+        legs.dealt.extend(held.map(|held| (held, self.taken.replace(0))));
+        drop(legs);
+        self.go_over();
         self.slots.borrow_mut().bound(leg.slots_max)
     }
 
@@ -134,15 +150,38 @@ impl Arrivals {
 
     #[inline]
     fn advance(&self) {
-        let arrival = self.cursor.borrow_mut().as_mut().and_then(Cursor::next);
+        let mut cursor = self.cursor.borrow_mut();
+        let mut arrival = cursor.as_mut().and_then(Cursor::next);
+        while arrival.is_some_and(|arrival| arrival.n < self.dealt_to.get() && self.is_dealt(arrival.n)) {
+            arrival = cursor.as_mut().and_then(Cursor::next);
+        }
         let end_number = self.end_number.get();
         self.next.set(arrival.filter(|arrival| arrival.n < end_number));
+    }
+
+    #[cold]
+    fn is_dealt(&self, n: u64) -> bool {
+        self.legs.borrow().dealt.iter().any(|(held, taken)| n < *taken && held.contains(n))
+    }
+
+    /// Finds the first arrival of a leg that was not taken in an earlier one.
+    fn go_over(&self) {
+        self.bound_dealt();
+        self.advance();
+        let first = self.next.get().map_or(0, |arrival| arrival.n);
+        self.legs.borrow_mut().dealt.retain(|(_, taken)| *taken > first);
+        self.bound_dealt();
+    }
+
+    fn bound_dealt(&self) {
+        let most = self.legs.borrow().dealt.iter().map(|(_, taken)| *taken).max();
+        self.dealt_to.set(most.unwrap_or(0));
     }
 
     /// There will be no more: the run stops.
     pub(crate) fn close(&self) {
         self.next.set(None);
-        self.legs.borrow_mut().clear();
+        self.legs.borrow_mut().ahead.clear();
         self.change_at_ns.set(NEVER);
     }
 
@@ -154,7 +193,7 @@ impl Arrivals {
 
     /// Whether nothing that is known of will be due any more, and nothing is in flight.
     pub(crate) fn is_done(&self) -> bool {
-        self.next.get().is_none() && self.in_flight.get() == 0 && self.legs.borrow().is_empty()
+        self.next.get().is_none() && self.in_flight.get() == 0 && self.legs.borrow().ahead.is_empty()
     }
 
     /// Where a number of iterations ends the run: when the last of them is due, whoever's it is.
@@ -163,11 +202,10 @@ impl Arrivals {
     }
 
     /// Takes a turn up; gives a slot that was idle and must be woken.
-    pub(crate) fn admit(&self, turn: Turn, now_ns: u64) -> Option<usize> {
+    pub(crate) fn admit(&self, turn: Turn) -> Option<usize> {
         self.in_flight.set(self.in_flight.get() + 1);
         let slot = self.slots.borrow_mut().wake_one();
-        let queued_ns = slot.is_none().then_some(now_ns);
-        self.waiting.borrow_mut().push_back(Turn { queued_ns, ..turn });
+        self.waiting.borrow_mut().push_back(Turn { is_queued: slot.is_none(), ..turn });
         slot
     }
 

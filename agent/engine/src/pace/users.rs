@@ -356,7 +356,8 @@ impl User {
     #[inline]
     fn begin(&mut self, users: &Users, worker: &Worker, n: u64, now_ns: u64, planned_ns: u64) -> Turn {
         self.begun += 1;
-        let turn = Turn { n, due_ns: now_ns, part: worker.part_at(now_ns), queued_ns: None };
+        let part = worker.part_at(now_ns);
+        let turn = Turn { n, due_ns: now_ns, part, taken_ns: now_ns, is_queued: false };
         worker.enter(&turn);
         if users.pacing_ns > 0 {
             // Counted from its own start: a late cycle is not made up for.

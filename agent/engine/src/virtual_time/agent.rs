@@ -165,7 +165,7 @@ impl Agent {
         let start =
             Command::Start { at_ns: START_NS, from_ns: self.from_ns, lease_until_ns: self.lease_until_ns };
         match self.from_ns.checked_sub(JOIN_LEAD_NS) {
-            None => control.obey(start, 0),
+            None => control.obey(start, 0).expect("a start"),
             Some(told_ns) => tell(world, &runtime, &control, told_ns, start),
         }
         for (at_ns, command) in self.commands.clone() {
@@ -191,7 +191,7 @@ fn tell(world: &'static World, runtime: &LocalRuntime, control: &Arc<Control>, a
     let control = Arc::clone(control);
     runtime.spawn_local(async move {
         world.sleep_until(START_NS + at_ns).await;
-        control.obey(command, world.now_ns());
+        control.obey(command, world.now_ns()).expect("what the plan permits");
     });
 }
 

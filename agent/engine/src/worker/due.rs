@@ -60,9 +60,10 @@ impl Worker {
             return self.miss(arrival);
         }
         let due_ns = self.clock_ns(arrival.due_ns);
-        let turn = Turn { n: arrival.n, due_ns, part: self.part_at(due_ns), queued_ns: None };
+        let part = self.part_at(due_ns);
+        let turn = Turn { n: arrival.n, due_ns, part, taken_ns: now_ns, is_queued: false };
         // One that waits for a connection is entered once it has one.
-        if let Some(slot) = arrivals.admit(turn, now_ns) {
+        if let Some(slot) = arrivals.admit(turn) {
             self.enter(&turn);
             self.deadlines.wake(slot);
         }
@@ -138,9 +139,10 @@ impl Worker {
         self.wake_sleepers();
         let Pace::Open(arrivals) = &self.pace else { return };
         while let Some(turn) = arrivals.take_back() {
-            match turn.queued_ns {
-                Some(_) => self.miss_due(turn.due_ns, turn.part),
-                None => self.cancel_waiting(&turn, now_ns),
+            if turn.is_queued {
+                self.miss_due(turn.due_ns, turn.part);
+            } else {
+                self.cancel_waiting(&turn, now_ns);
             }
         }
     }
@@ -148,7 +150,7 @@ impl Worker {
     /// Enters in the books that a turn's first request was cut off before its slot, which was woken, came to it.
     fn cancel_waiting(&self, turn: &Turn, now_ns: u64) {
         let mut recorder = self.recorder.borrow_mut();
-        recorder.lagged(turn.part, now_ns.saturating_sub(turn.due_ns));
+        recorder.lagged(turn.part, turn.taken_ns.saturating_sub(turn.due_ns));
         let Some(step) = self.script.first_request(turn.n) else { return };
         recorder.request_ended(&Ended {
             asked: Asked { step, part: turn.part, due_ns: turn.due_ns, taken_ns: now_ns },

@@ -49,7 +49,7 @@ fn run_on(addresses: Vec<SocketAddr>) -> Counters {
     let control = Arc::new(Control::new(Deal::new(&setup).unwrap()));
     let start = Command::Start { at_ns: clock.now_ns(), from_ns: 0, lease_until_ns: u64::MAX };
     for command in [Command::Grant { from: 0, to: REQUESTS, last: true }, start] {
-        control.obey(command, clock.now_ns());
+        control.obey(command, clock.now_ns()).unwrap();
     }
     let (to_reporter, reported) = mpsc::channel();
     let (_to_worker, cleared) = mpsc::channel();

@@ -1,9 +1,9 @@
 //! Shares that change while engines are at work, over real sockets.
 
 use volley_engine::{Command, Event};
-use volley_plan::Plan;
 use volley_plan::allow::AllowList;
 use volley_plan::link::{Hand, Share};
+use volley_plan::{Level, Plan};
 
 use crate::run::{FOR_EVER, Run, plan};
 use crate::target::Target;
@@ -67,4 +67,20 @@ async fn only_what_the_list_permits_is_connected_to() {
     let Event::Refused { reason } = run.event().await else { panic!("not refused") };
     assert!(reason.contains("is not on the allow-list"), "{reason}");
     assert_eq!(target.seen().requests(), 0);
+}
+
+#[tokio::test]
+async fn a_change_to_what_the_list_forbids_ends_the_share_and_says_why() {
+    let target = Target::hello();
+    let plan = plan(target.address, "rate: 20/s, duration: 30s");
+    let allow = AllowList::parse(["127.0.0.1 max 20/s"]).unwrap();
+    let mut run = Run::launch_share(plan.clone(), Share::all(&plan), 1, allow);
+    assert_eq!(run.event().await, Event::Ready);
+    run.start(FOR_EVER);
+    let to = Some(Level::Rate("21/s".parse().unwrap()));
+    run.command(Command::Change { at_ns: 500 * MS, share: Share::all(&plan), to, over_ns: 0 });
+    let Event::Vetoed { reason } = run.event().await else { panic!("not vetoed") };
+    assert!(reason.contains("bounds 127.0.0.1") && reason.contains("20/s"), "{reason}");
+    let report = run.finish().await;
+    assert_eq!(report.iterations.started, 10);
 }

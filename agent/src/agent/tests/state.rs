@@ -2,6 +2,7 @@
 //! The disk's thread lives in real time, so these do too.
 
 use super::*;
+use crate::disk::{Job, PATIENCE};
 use crate::testing::State;
 
 impl Conversation {
@@ -95,6 +96,42 @@ async fn two_agents_in_one_directory_do_not_take_each_others_results() {
     let ready = FromAgent::Report { run: run_id("r"), of: None, report: Report::Ready };
     assert_eq!(two.any_report().await, ready, "and nothing of the other's");
     assert_eq!(state.names().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_hangs_holds_up_no_results() {
+    let (engines, began) = (Engines::default(), Instant::now());
+    let (disk, answers, asked) = Disk::silent();
+    let mut agent = engines.agent();
+    (agent.disk, agent.session.runs) = (Some(disk), engines.runs_on_disk());
+    let mut conversation = Conversation::begin(agent).await;
+    conversation.start(&engines).await;
+    for second in 0..2 {
+        engines.get(0).tell(Event::Window { window: window(second, &[1]), last: second == 1 });
+        assert_eq!(conversation.any_report().await, told(u64::from(second) + 1, second, second == 1));
+    }
+    let waited = began.elapsed();
+    assert!((PATIENCE..2 * PATIENCE).contains(&waited), "only the first waits: {waited:?}");
+    conversation.acknowledge(2).await;
+    conversation.order(3, Order::Release).await;
+    while conversation.answer_ping(&mut vec![]).await.is_some() {}
+
+    // Once it answers, the next run's results are kept again.
+    while asked.try_recv().is_ok() {
+        let reason = "late".to_owned();
+        answers.send(Answer::Failed { run: run_id("r"), reason }).expect("the agent listens");
+    }
+    conversation.answer_ping(&mut vec![]).await;
+    conversation.say(ToAgent::Order { run: run_id("s"), number: 1, order: prepare() }).await;
+    while engines.count() < 2 {
+        conversation.answer_ping(&mut vec![]).await;
+    }
+    conversation.say(ToAgent::Order { run: run_id("s"), number: 2, order: start(7) }).await;
+    conversation.taken(2).await;
+    engines.get(1).tell(Event::Window { window: window(0, &[1]), last: false });
+    conversation.answer_ping(&mut vec![]).await;
+    let kept = |job: Job| matches!(job, Job::Keep(window) if window.source.run == run_id("s"));
+    assert!(asked.try_iter().any(kept));
 }
 
 #[tokio::test]

@@ -67,6 +67,9 @@ fn what_can_not_be_adjusted_is_said() {
     let mut leaving = started(LOAD, &[A]);
     leaving.handle(0, Event::Leaving { agent: A });
     check(&mut leaving, rate("5/s"), CannotAdjust::Over);
+    let mut counted = started("users: 4\nrequests: 100\nduration: 60s", &[A, B]);
+    check(&mut counted, Level::Users(1), CannotAdjust::FewUsers { users: 1, agents: 2 });
+    assert_eq!(counted.can_adjust(Level::Users(2)), Ok(()));
     let mut per_user = started("users: 2\niterations_per_user: 5\nduration: 60s", &[A]);
     check(&mut per_user, Level::Users(5), CannotAdjust::Load(AdjustError::PerUser));
 }

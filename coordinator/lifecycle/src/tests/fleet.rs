@@ -223,6 +223,15 @@ fn an_agent_that_is_of_no_use_is_free_again() {
 }
 
 #[test]
+fn why_an_agent_ends_its_part_is_noted() {
+    let mut run = started(LOAD, &[A, B]);
+    let reason = "its part ends: the load goes up to 90/s".to_owned();
+    let actions = run.handle(S, Event::Refused { agent: A, reason });
+    assert_eq!(notes(&actions), ["agent agent-a refused: its part ends: the load goes up to 90/s"]);
+    assert_eq!((actions.len(), &share_of(&run, A).state), (1, &AgentState::Running));
+}
+
+#[test]
 fn a_joiner_that_does_not_get_ready_bothers_nobody() {
     let joining = || {
         let mut run = started(ELASTIC, &[A, B]);

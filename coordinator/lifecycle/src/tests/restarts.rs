@@ -124,10 +124,40 @@ fn an_order_to_start_that_reached_nobody_is_given_anew() {
     }
     pass(&mut without, SHIFT + 11 * S);
     assert_eq!((without.state().name(), without.start_ns()), ("running", Some(SHIFT + 11 * S)));
-    // It may have started with its first lease, so its part can't change hands before 3 s of run time.
-    alive(&mut without, &[A], SHIFT + 11 * S, SHIFT + 14 * S);
+    // It may have started with the predecessor, of which it may have a lease up to 4 s of run time by its own account: before
+    // that its part can't change hands, whenever the others come to it.
+    alive(&mut without, &[A], SHIFT + 11 * S, SHIFT + 14_500 * MS);
+    assert!(!share_of(&without, B).was_lost());
+    let actions = alive(&mut without, &[A], SHIFT + 15 * S, SHIFT + 15 * S);
     assert!(share_of(&without, B).was_lost());
-    assert_eq!(without.gap(share_of(&without, B)).unknown, 150);
+    assert!(short(&actions).contains(&"send a change 4000 2520".to_owned()), "{:?}", short(&actions));
+    assert_eq!(without.gap(share_of(&without, B)).unknown, 200);
+}
+
+/// Agents that stood ready gave the run up when the coordinator was away for too long.
+#[test]
+fn a_run_that_nobody_knows_any_more_ends() {
+    let mut run = restarted(&started("users: 2\nrequests: 100", &[A, B]), 70 * S);
+    for agent in [A, B] {
+        run.handle(SHIFT + 70 * S, ping(agent, 0));
+    }
+    assert_eq!(run.state().name(), "running");
+    let actions = run.handle(SHIFT + 71 * S, window(A, 1, 0, true));
+    assert!(notes(&actions)[0].contains("ended before its time"), "{:?}", notes(&actions));
+    run.handle(SHIFT + 71 * S, window(B, 1, 0, true));
+    assert_eq!(run.outcome().map(|outcome| &outcome.reason), Some(&StopReason::AgentsLost));
+    assert_eq!(iterations(&run), (Some(100), 0, 100, 0));
+}
+
+/// It was told to end on its host at the moment when somebody stopped the run.
+#[test]
+fn what_an_agent_leaves_undone_that_ends_while_the_run_drains_is_missed() {
+    let mut run = running();
+    run.handle(12 * S, Event::StopAsked);
+    run.handle(12 * S, Event::Leaving { agent: A });
+    run.handle(12 * S, window(A, 2, 60, true));
+    run.handle(12 * S, window(B, 2, 100, true));
+    assert_eq!(iterations(&run), (Some(1200), 1160, 40, 0));
 }
 
 #[test]
@@ -217,4 +247,16 @@ fn a_record_of_another_version_is_not_read() {
     other["version"] = 2.into();
     let error = serde_json::from_value::<RunRecord>(other).expect_err("another version");
     assert!(error.to_string().contains("a record of version 2, not 1"), "{error}");
+}
+
+#[test]
+fn a_first_lease_may_begin_further_ahead_than_this_process_would_let_it() {
+    let mut before = started(LOAD, &[A, B]);
+    alive(&mut before, &[A, B], 0, 0);
+    let mut run = restarted(&before, 12 * S);
+    // The predecessor's lead was longer: run time 0 is still 5 s away.
+    run.handle(SHIFT + 12 * S, Event::Pinged { agent: A, acknowledged: 2, start_ns: Some(SHIFT + 17 * S) });
+    alive(&mut run, &[A], SHIFT + 12 * S, SHIFT + 22 * S);
+    assert!(share_of(&run, B).was_lost());
+    assert_eq!(run.gap(share_of(&run, B)).unknown, 150);
 }

@@ -17,6 +17,10 @@ fn refused(agent: Incarnation) -> Event {
     Event::Refused { agent, reason: "no descriptors".to_owned() }
 }
 
+fn forbidden() -> Event {
+    Event::Forbidden { reason: "not on the list".to_owned() }
+}
+
 fn wants(taken: u64) -> Event {
     Event::GrantWanted { agent: A, taken, iterations: 5 }
 }
@@ -81,6 +85,7 @@ fn gathering_waits_for_agents() {
     check(gathering(), Event::Time, &[], "gathering");
     check(gathering(), stop(), &["free a", "finished"], "finished");
     check(gathering(), broken_store(), &["note", "free a", "finished"], "finished");
+    check(gathering(), forbidden(), &["free a", "finished"], "finished");
 }
 
 #[test]
@@ -92,6 +97,7 @@ fn preparing_ends_in_a_start_or_not_at_all() {
     check(preparing(), wants(0), &[], "preparing");
     let let_go = ["send a release", "free a", "send b release", "free b", "finished"];
     check(preparing(), stop(), &let_go, "finished");
+    check(preparing(), forbidden(), &let_go, "finished");
     check(preparing(), refused(B), &[&["note"][..], &let_go].concat(), "finished");
     check(preparing(), broken_store(), &[&["note"][..], &let_go].concat(), "finished");
     let mut run = preparing();
@@ -136,7 +142,8 @@ fn running_renews_grants_and_keeps() {
     check(counted(), window(A, 2, 5, false), &[], "running");
     check(counted(), window(Incarnation(9), 1, 5, false), &[], "running");
     check(counted(), Event::Ready { agent: A }, &[], "running");
-    check(counted(), refused(A), &[], "running");
+    check(counted(), refused(A), &["note"], "running");
+    check(counted(), refused(Incarnation(9)), &[], "running");
     check(counted(), Event::Time, &[], "running");
     check(counted(), stop(), &["note", "send a stop 1000+10000", "send b stop 1000+10000"], "draining");
     for run in [open(), per_user()] {
@@ -145,6 +152,7 @@ fn running_renews_grants_and_keeps() {
         check(run, stop(), &["note", "send a stop 1000+10000", "send b stop 1000+10000"], "draining");
     }
     check(timed(), broken_store(), &["note", "send a stop 1000+0", "send b stop 1000+0"], "draining");
+    check(timed(), forbidden(), &["note", "send a stop 1000+10000", "send b stop 1000+10000"], "draining");
 }
 
 #[test]
@@ -163,6 +171,7 @@ fn draining_takes_what_is_owed() {
         "draining",
     );
     check(draining(), stop(), &["note", "send a stop 1000+0", "send b stop 1000+0"], "draining");
+    check(draining(), forbidden(), &[], "draining");
     check(draining(), wants(0), &[], "draining");
     check(draining(), broken_store(), &["note"], "draining");
     let mut run = draining();
@@ -183,7 +192,7 @@ fn what_can_not_be_kept_is_not_acknowledged() {
 
 #[test]
 fn finished_is_final() {
-    for event in [stop(), Event::Time, refused(A), Event::Ready { agent: A }, wants(0)] {
+    for event in [stop(), forbidden(), Event::Time, refused(A), Event::Ready { agent: A }, wants(0)] {
         check(finished(), event, &[], "finished");
     }
     check(finished(), Event::Joined(facts(B)), &["free b"], "finished");
@@ -255,12 +264,17 @@ fn resuming_waits_for_an_agent_that_knows_the_time() {
     check(resuming(), known(Some(0)), &["note", "renew a 4000"], "running");
     check(resuming(), Event::Joined(facts(Incarnation(9))), &["free 9"], "resuming");
     check(resuming(), Event::Ready { agent: A }, &[], "resuming");
-    check(resuming(), refused(A), &[], "resuming");
+    check(resuming(), refused(A), &["note"], "resuming");
     check(resuming(), wants(0), &[], "resuming");
     check(resuming(), window(A, 1, 5, false), &["keep a 1", "ack a 1"], "resuming");
     check(resuming(), window(A, 1, 5, true), &["keep a 1", "ack a 1"], "resuming");
     check(resuming(), stop(), &["note"], "resuming");
     check(resuming(), broken_store(), &["note"], "resuming");
+    check(resuming(), forbidden(), &["note"], "resuming");
+    let mut run = resuming();
+    run.handle(S, forbidden());
+    let stopped = ["note", "send a stop 1000+10000", "send b stop 1000+10000", "renew a 1000"];
+    check(run, known(Some(0)), &stopped, "draining");
     check(resuming(), Event::Time, &[], "resuming");
 }
 

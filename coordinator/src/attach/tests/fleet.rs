@@ -1,8 +1,12 @@
 //! Which runs get which agents, and what becomes of the load when agents come and go.
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::time::sleep;
 use volley_plan::Level;
 use volley_plan::link::{Hello, Incarnation, RunId};
@@ -11,7 +15,7 @@ use crate::document::Progress;
 use crate::testing::{
     FakeAgent, agent_that_leaves, coordinator, hello, idle_and_busy, new_run, outcome, working_agent,
 };
-use crate::{AdjustRefused, Coordinator};
+use crate::{AdjustRefused, Coordinator, StartError};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -260,4 +264,79 @@ async fn a_load_is_adjusted_while_it_goes_on() {
     assert!(matches!(over, AdjustRefused::Not(_) | AdjustRefused::Over(_)), "{over}");
     let nobody = coordinator.adjust_run(&RunId::new("nobody").unwrap(), Level::Users(3)).await.unwrap_err();
     assert!(matches!(nobody, AdjustRefused::NotFound(_)), "{nobody}");
+}
+
+/// A caller that asks for something, and goes away before it has come about.
+fn ask_and_go(asked: impl Future) {
+    assert!(pin!(asked).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_for_comes_about_though_who_asked_goes_away() {
+    let coordinator = coordinator();
+    working_agent(&coordinator, 1, "a");
+    working_agent(&coordinator, 2, "b");
+    sleep(SECOND).await;
+    let run = started(&coordinator, "rate: 20/s\nduration: 12s").await;
+    reaches(&coordinator, &run, "running").await;
+    sleep(3 * SECOND).await;
+    coordinator.shared.keep_busy(&run);
+    let adjusted = coordinator.adjust_run(&run, Level::Rate("40/s".parse().unwrap())).now_or_never();
+    assert!(adjusted.is_some_and(|at_ns| at_ns.is_ok()), "it waits for no driver");
+    sleep(SECOND).await;
+    coordinator.shared.keep_busy(&run);
+    ask_and_go(coordinator.shared.drain(Incarnation(1), true));
+    let progress = outcome(&coordinator, &run).await.progress;
+    assert_eq!(progress.adjusted.len(), 1);
+    let states: Vec<_> = progress.agents.iter().map(|agent| agent.state.as_str()).collect();
+    assert_eq!(states, ["left", "done"]);
+    check_whole(&progress, progress.accounts.started);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_runs_and_no_more_are_taken_at_once() {
+    let coordinator = coordinator();
+    working_agent(&coordinator, 1, "a");
+    sleep(SECOND).await;
+    let mut asked = tokio::task::JoinSet::new();
+    for _ in 0..150 {
+        let coordinator = coordinator.clone();
+        asked.spawn(async move { coordinator.start_run(new_run("users: 1\nduration: 600s")).await });
+    }
+    let answers = asked.join_all().await;
+    let refused = answers.iter().filter(|answer| matches!(answer, Err(StartError::TooManyRuns))).count();
+    assert_eq!(refused, 50);
+    // Places of those that were refused, or are over, are free.
+    coordinator.stop_run(answers.iter().find_map(|answer| answer.as_ref().ok()).unwrap()).unwrap();
+    sleep(20 * SECOND).await;
+    started(&coordinator, "users: 1\nduration: 600s").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_agents_are_offered_at_each_change_and_else_once_a_second() {
+    let coordinator = coordinator();
+    let _agent = FakeAgent::join(&coordinator, 1, "a").await;
+    assert!(!coordinator.shared.offer_again(), "it was offered when it joined");
+    sleep(SECOND).await;
+    assert!(coordinator.shared.offer_again());
+    assert!(!coordinator.shared.offer_again());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_lacks_agents_holds_no_other_up() {
+    let coordinator = coordinator();
+    let (gone, leave) = agent_that_leaves(&coordinator, hello(Incarnation(1), "a"));
+    working_agent(&coordinator, 2, "b");
+    sleep(SECOND).await;
+    let first = started(&coordinator, "users: 1\nduration: 5s\nagents: { max: 1 }").await;
+    let big = started(&coordinator, "users: 2\nduration: 1s\nagents: { min: 2, beside: true }").await;
+    let small = started(&coordinator, "users: 1\nduration: 1s\nagents: { beside: true }").await;
+    assert_eq!(progress(&coordinator, &small).await.state, "queued", "its turn comes after the other's");
+    leave.send(true).unwrap();
+    gone.await.unwrap();
+    for run in [first, small] {
+        outcome(&coordinator, &run).await;
+    }
+    let because = progress(&coordinator, &big).await.queue.unwrap().because;
+    assert_eq!(because, "the plan wants 2 agents, and only 1 of those that fit is connected");
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::sleep;
-use volley_plan::Verdict;
-use volley_plan::link::{Order, RunId};
+use volley_plan::link::{Order, Report, RunId};
+use volley_plan::{AllowList, Level, Verdict};
 
 use crate::document::RunDocument;
 use crate::feed::{Feed, FeedEvent};
 use crate::store::{Page, Retention, Store};
 use crate::testing::{FakeAgent, new_run, outcome, window, with_store};
-use crate::{Coordinator, Ending, MemoryStore, SqliteStore};
+use crate::{Coordinator, Ending, MemoryStore, Settings, SqliteStore};
 
 mod mortal;
 mod worker;
@@ -261,6 +261,32 @@ async fn pages_and_streams_go_on() {
     assert!(texts[1].starts_with("the coordinator was started again"), "{texts:?}");
 }
 
+/// A run that has not begun does not begin, and one that goes on is stopped.
+#[tokio::test(start_paused = true)]
+async fn runs_that_a_stricter_list_forbids_end() {
+    let mut fleet = Fleet::new();
+    fleet.add_worker();
+    sleep(Duration::from_secs(1)).await;
+    let going = fleet.start("rate: 10/s\nduration: 60s").await;
+    let queued = fleet.start("rate: 10/s\nduration: 60s").await;
+    sleep(Duration::from_secs(3)).await;
+    fleet.tell.send_replace(None);
+    kill(&fleet.coordinator, &fleet.store);
+    let allow = Arc::new(AllowList::parse(["127.0.0.1 max 9/s"]).unwrap());
+    let settings = Settings { allow, ..Settings::default() };
+    let second = Coordinator::new(fleet.store.inner.clone(), settings);
+    second.shared.resume().await.unwrap();
+    fleet.tell.send_replace(Some(second.clone()));
+    let RunDocument { progress, log, .. } = outcome(&second, &going).await;
+    let notes: Vec<_> = log.iter().map(|line| line.text.as_str()).collect();
+    assert!(notes.iter().any(|text| text.contains("forbidden by now") && text.contains("9/s")), "{notes:?}");
+    assert_eq!(progress.stop_reason.as_deref(), Some("asked"), "{notes:?}");
+    assert!(progress.whole.started < 100, "{}", progress.sentence);
+    let progress = outcome(&second, &queued).await.progress;
+    assert_eq!((progress.stop_reason.as_deref(), progress.whole.started), (Some("could_not_run"), 0));
+    assert!(progress.sentence.contains("bounds 127.0.0.1:1 to 9/s"), "{}", progress.sentence);
+}
+
 /// What is told by the minute already is so again.
 #[tokio::test(start_paused = true)]
 async fn a_long_run_goes_on_where_it_was() {
@@ -372,4 +398,45 @@ async fn what_comes_after_a_run_was_forgotten_is_late() {
     let unknown = RunId::new("20260101-000000-00000000").unwrap();
     agent.deliver(&unknown, 7, window(0, 1, 0), true).await;
     agent.acknowledgement(u64::MAX).await;
+}
+
+/// The driver waits for its store while the load is adjusted, and the orders that it saves next are others.
+#[tokio::test(start_paused = true)]
+async fn what_was_decided_beside_the_driver_is_saved_whole_or_not_at_all() {
+    let store = Arc::new(MortalStore::new(Arc::new(MemoryStore::default()), Death::Never));
+    let coordinator = with_store(store.clone());
+    let mut a = FakeAgent::join(&coordinator, 1, "a").await;
+    let mut b = FakeAgent::join(&coordinator, 2, "b").await;
+    let plan = new_run("rate: 20/s\nduration: 60s\nagents: { min: 2, elastic: true }");
+    let run = coordinator.start_run(plan).await.unwrap();
+    for agent in [&mut a, &mut b] {
+        agent.prepare(&run).await;
+    }
+    for agent in [&mut a, &mut b] {
+        assert!(matches!(agent.order().await, Order::Start { .. }));
+    }
+    sleep(Duration::from_millis(1500)).await;
+    let mut c = FakeAgent::join(&coordinator, 3, "c").await;
+    assert!(matches!(c.order().await, Order::Prepare { .. }));
+    store.die_slowly();
+    for agent in [&mut a, &mut b] {
+        agent.ping().await;
+        agent.deliver(&run, 1, window(0, 5, 0), false).await;
+    }
+    // The first second is complete, and the store is at it.
+    sleep(Duration::from_secs(1)).await;
+    c.report(&run, Report::Refused { reason: "no".to_owned() }).await;
+    sleep(Duration::from_millis(1)).await;
+    coordinator.adjust_run(&run, Level::Rate("40/s".parse().unwrap())).await.unwrap();
+    store.death().await;
+    kill(&coordinator, &store);
+    let coordinator = next(store.inner.clone()).await;
+    let live = coordinator.shared.live(&run).unwrap();
+    assert_eq!(live.ask(|run| run.adjusted().len()), 1, "what c was told was saved after that");
+    for agent in [&mut a, &mut b] {
+        agent.reconnect(&coordinator).await;
+        agent.ping().await;
+        let order = tokio::time::timeout(Duration::from_secs(5), agent.order()).await;
+        assert!(matches!(order, Ok(Order::Change { to: Some(_), .. })), "{order:?}");
+    }
 }

@@ -30,7 +30,7 @@ fn bounded(arrivals: &Arrivals, connections: Option<u32>) -> Vec<usize> {
 }
 
 fn turn(n: u64) -> Turn {
-    Turn { n, due_ns: n, part: Part::Measured, queued_ns: None }
+    Turn { n, due_ns: n, part: Part::Measured, taken_ns: n, is_queued: false }
 }
 
 /// The slots that are made at this time.
@@ -41,26 +41,26 @@ fn made(arrivals: &Arrivals, now_ns: u64) -> Vec<usize> {
 #[test]
 fn turns_go_to_the_latest_idle_slot_then_to_new_ones_then_wait() {
     let arrivals = arrivals("rate: 10/s, duration: 1s", 4, Some(2));
-    let queued = |n, at_ns| Next::Turn(Turn { queued_ns: Some(at_ns), ..turn(n) });
-    assert_eq!((arrivals.admit(turn(0), 5), made(&arrivals, 5), made(&arrivals, 5)), (None, vec![0], vec![]));
-    assert_eq!((arrivals.admit(turn(1), 6), made(&arrivals, 6)), (None, vec![1]));
-    assert_eq!((arrivals.next(0), arrivals.next(1)), (queued(0, 5), queued(1, 6)));
-    assert_eq!((arrivals.admit(turn(2), 7), arrivals.slot_at_ns()), (None, NEVER));
+    let queued = |n| Next::Turn(Turn { is_queued: true, ..turn(n) });
+    assert_eq!((arrivals.admit(turn(0)), made(&arrivals, 5), made(&arrivals, 5)), (None, vec![0], vec![]));
+    assert_eq!((arrivals.admit(turn(1)), made(&arrivals, 6)), (None, vec![1]));
+    assert_eq!((arrivals.next(0), arrivals.next(1)), (queued(0), queued(1)));
+    assert_eq!((arrivals.admit(turn(2)), arrivals.slot_at_ns()), (None, NEVER));
     arrivals.iteration_over();
-    assert_eq!(arrivals.next(1), queued(2, 7));
+    assert_eq!(arrivals.next(1), queued(2));
     arrivals.iteration_over();
     arrivals.iteration_over();
     // Each says twice that it is idle, and gets one turn.
     for slot in [0, 1, 0, 1] {
         assert_eq!(arrivals.next(slot), Next::Wait);
     }
-    assert_eq!([3, 4, 5].map(|n| arrivals.admit(turn(n), 9)), [Some(1), Some(0), None]);
+    assert_eq!([3, 4, 5].map(|n| arrivals.admit(turn(n))), [Some(1), Some(0), None]);
     assert_eq!(
         [1, 0, 1].map(|slot| arrivals.next(slot)),
-        [Next::Turn(turn(3)), Next::Turn(turn(4)), queued(5, 9)]
+        [Next::Turn(turn(3)), Next::Turn(turn(4)), queued(5)]
     );
     assert!(!arrivals.is_full());
-    arrivals.admit(turn(6), 9);
+    arrivals.admit(turn(6));
     assert!(arrivals.is_full());
     assert_eq!(std::iter::from_fn(|| arrivals.take_back()).count(), 1);
     (0..3).for_each(|_| arrivals.iteration_over());
@@ -71,24 +71,24 @@ fn turns_go_to_the_latest_idle_slot_then_to_new_ones_then_wait() {
 #[test]
 fn no_slot_is_made_for_a_turn_that_another_has_taken() {
     let arrivals = arrivals("rate: 10/s, duration: 1s", 100, None);
-    (0..20).for_each(|n| assert_eq!(arrivals.admit(turn(n), 0), None));
+    (0..20).for_each(|n| assert_eq!(arrivals.admit(turn(n)), None));
     assert_eq!(made(&arrivals, 0), (0..20).collect::<Vec<_>>());
     // The first is there and works off what the others were made for.
     for _ in 0..15 {
         assert!(matches!(arrivals.next(0), Next::Turn(_)));
     }
-    arrivals.admit(turn(20), 0);
+    arrivals.admit(turn(20));
     assert_eq!((arrivals.slot_at_ns(), made(&arrivals, 0)), (NEVER, vec![]));
     for slot in 1..20 {
         assert_eq!(matches!(arrivals.next(slot), Next::Turn(_)), slot <= 6, "{slot}");
     }
-    assert_eq!((arrivals.admit(turn(21), 0), arrivals.admit(turn(22), 0)), (Some(19), Some(18)));
+    assert_eq!((arrivals.admit(turn(21)), arrivals.admit(turn(22))), (Some(19), Some(18)));
 }
 
 #[test]
 fn connections_are_opened_at_a_bounded_rate() {
     let arrivals = arrivals("rate: 10/s, duration: 1s", 1000, None);
-    (0..100).for_each(|n| assert_eq!(arrivals.admit(turn(n), 7), None));
+    (0..100).for_each(|n| assert_eq!(arrivals.admit(turn(n)), None));
     assert_eq!(made(&arrivals, 1_000_000_000).len() as u64, SLOTS_AT_ONCE);
     assert_eq!(arrivals.slot_at_ns(), 1_000_000_000 + SLOT_GAP_NS);
     let after = |gaps| made(&arrivals, 1_000_000_000 + gaps * SLOT_GAP_NS).len();
@@ -98,22 +98,22 @@ fn connections_are_opened_at_a_bounded_rate() {
 #[test]
 fn a_slot_that_is_woken_by_chance_takes_a_turn() {
     let arrivals = arrivals("rate: 10/s, duration: 1s", 100, Some(2));
-    arrivals.admit(turn(0), 0);
+    arrivals.admit(turn(0));
     assert_eq!(
         (made(&arrivals, 0), arrivals.next(0), arrivals.next(0)),
-        (vec![0], Next::Turn(Turn { queued_ns: Some(0), ..turn(0) }), Next::Wait)
+        (vec![0], Next::Turn(Turn { is_queued: true, ..turn(0) }), Next::Wait)
     );
-    arrivals.admit(turn(1), 0);
+    arrivals.admit(turn(1));
     // It was woken for that one, and finds another one when it asks again, unwoken.
     assert_eq!((arrivals.next(0), arrivals.next(0)), (Next::Turn(turn(1)), Next::Wait));
     arrivals.waiting.borrow_mut().push_back(turn(2));
-    assert_eq!((arrivals.next(0), arrivals.admit(turn(3), 1)), (Next::Turn(turn(2)), None));
+    assert_eq!((arrivals.next(0), arrivals.admit(turn(3))), (Next::Turn(turn(2)), None));
 }
 
 #[test]
 fn slots_that_are_too_many_leave() {
     let arrivals = arrivals("rate: 10/s, duration: 1s", 4, Some(4));
-    (0..4).for_each(|n| assert_eq!(arrivals.admit(turn(n), 0), None));
+    (0..4).for_each(|n| assert_eq!(arrivals.admit(turn(n)), None));
     assert_eq!(made(&arrivals, 0), [0, 1, 2, 3]);
     for slot in 0..4 {
         assert!(matches!(arrivals.next(slot), Next::Turn(_)));
@@ -124,19 +124,19 @@ fn slots_that_are_too_many_leave() {
     assert_eq!(bounded(&arrivals, Some(1)), [0, 1]);
     assert_eq!([0, 1].map(|slot| arrivals.next(slot)), [Next::Over; 2]);
     arrivals.iteration_over();
-    assert_eq!(arrivals.admit(turn(4), 9), None);
+    assert_eq!(arrivals.admit(turn(4)), None);
     assert_eq!((arrivals.next(2), arrivals.slot_at_ns()), (Next::Over, NEVER));
     arrivals.iteration_over();
     assert!(matches!(arrivals.next(3), Next::Turn(_)));
     assert!(bounded(&arrivals, Some(2)).is_empty());
-    arrivals.admit(turn(5), 9);
+    arrivals.admit(turn(5));
     assert_eq!(made(&arrivals, 1_000_000_000), [2], "a place is used again");
 }
 
 #[test]
 fn without_a_share_what_was_taken_up_is_still_done() {
     let arrivals = arrivals("rate: 10/s, duration: 1s", 4, Some(1));
-    assert_eq!([0, 1].map(|n| arrivals.admit(turn(n), 0)), [None; 2]);
+    assert_eq!([0, 1].map(|n| arrivals.admit(turn(n))), [None; 2]);
     assert_eq!(made(&arrivals, 0), [0]);
     assert!(matches!(arrivals.next(0), Next::Turn(_)));
     assert!(bounded(&arrivals, None).is_empty());

@@ -67,10 +67,18 @@ fn a_change_that_comes_late_makes_misses_and_no_doubles() {
 }
 
 #[test]
-fn a_lease_beyond_an_unknown_change_would_double_nothing() {
-    let shares = without_the_third(LOAD);
-    let ran = Agent::alone(LOAD, MS).of(0, 3).told(6005 * MS, change(4500 * MS, &shares[0])).run();
-    assert_eq!(ran.numbers().len(), ran.seen.len());
+fn who_had_a_lease_beyond_a_change_that_it_heard_of_late_takes_up_what_it_gained() {
+    for workers in [1, 3] {
+        let (agent, shares) = (Agent::alone(LOAD, MS).with_workers(workers), without_the_third(LOAD));
+        let ran = agent.clone().of(0, 3).told(6005 * MS, change(4500 * MS, &shares[0])).run();
+        let (before, after) = (&agent.shares(3)[0].stripes, &shares[0].stripes);
+        let own = |n: &u64| if *n < 450 { before.contains(*n) } else { after.contains(*n) };
+        let own: Vec<u64> = (0..1000).filter(own).collect();
+        assert_eq!((ran.numbers(), ran.seen.len()), (own.clone(), own.len()), "{workers} workers");
+        let late = own.iter().filter(|n| (450..601).contains(*n) && !before.contains(**n)).count();
+        let at_once = ran.times().iter().filter(|&&at_ns| at_ns == 6005 * MS).count();
+        assert_eq!(at_once, late, "{workers} workers");
+    }
 }
 
 #[test]

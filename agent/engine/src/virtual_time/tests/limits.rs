@@ -100,9 +100,12 @@ fn what_is_due_without_a_lease_is_undecided_until_it_is_said_whose_it_is() {
     let kept = agent.clone().told(9 * SECOND, Command::Lease { until_ns: 12 * SECOND }).run();
     assert_eq!(kept.iterations(), [(10, 0), (3, 7), (0, 10), (0, 10), (0, 10)]);
     // It was stopped, and had no lease when the stop came.
-    let stopped = agent.told(2 * SECOND, stop(2600 * MS)).run();
+    let stopped = agent.clone().told(2 * SECOND, stop(2600 * MS)).run();
     assert_eq!(stopped.iterations(), [(10, 0), (3, 7), (0, 6)]);
-    for ran in [lost, kept, stopped] {
+    // It stopped by itself, for being alone: what was due after its lease may be anybody's, and is not said to be missed.
+    let alone = agent.told(4 * SECOND, stop(1250 * MS)).run();
+    assert_eq!(alone.iterations(), [(10, 0), (3, 0)]);
+    for ran in [lost, kept, stopped, alone] {
         assert_eq!(ran.seen.len(), 13);
     }
 }

@@ -2,10 +2,12 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 use volley_plan::link::RunId;
 
 use crate::store::{
@@ -32,11 +34,19 @@ pub(super) struct MortalStore {
     death: Death,
     asked: AtomicUsize,
     died: Notify,
+    /// It takes some seconds to put seconds into their final form, and dies with the next orders that it is given after that.
+    dies_slowly: AtomicBool,
 }
 
 impl MortalStore {
     pub(super) fn new(inner: Arc<MemoryStore>, death: Death) -> Self {
-        Self { inner, death, asked: AtomicUsize::new(0), died: Notify::new() }
+        Self {
+            inner,
+            death,
+            asked: AtomicUsize::new(0),
+            died: Notify::new(),
+            dies_slowly: AtomicBool::new(false),
+        }
     }
 
     /// Resolves once it has died.
@@ -47,6 +57,11 @@ impl MortalStore {
     /// How often it was asked to change something.
     pub(super) fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Lets it be slow, and die once it has saved the next orders.
+    pub(super) fn die_slowly(&self) {
+        self.dies_slowly.store(true, Ordering::Relaxed);
     }
 
     /// Kills it now.
@@ -88,13 +103,30 @@ impl Store for MortalStore {
         standing: Standing,
         orders: &'a [SavedOrder],
     ) -> StoreFuture<'a, ()> {
-        self.ask(move || self.inner.save_orders(run, standing, orders))
+        if !self.dies_slowly.load(Ordering::Relaxed) {
+            return self.ask(move || self.inner.save_orders(run, standing, orders));
+        }
+        let save = self.ask(move || self.inner.save_orders(run, standing, orders));
+        async move {
+            save.await?;
+            self.kill();
+            self.died.notify_one();
+            pending().await
+        }
+        .boxed()
     }
     fn keep_window<'a>(&'a self, delivery: Delivery<'a>) -> StoreFuture<'a, Kept> {
         self.ask(move || self.inner.keep_window(delivery))
     }
     fn complete<'a>(&'a self, run: &'a RunId, below_s: u32) -> StoreFuture<'a, ()> {
-        self.ask(move || self.inner.complete(run, below_s))
+        let complete = self.ask(move || self.inner.complete(run, below_s));
+        async move {
+            if self.dies_slowly.load(Ordering::Relaxed) {
+                sleep(Duration::from_secs(3)).await;
+            }
+            complete.await
+        }
+        .boxed()
     }
     fn close<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
         self.ask(|| self.inner.close(run))
