@@ -8,18 +8,19 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use volley_lifecycle::{AgentRecord, RunRecord};
 use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
-use volley_stats::{Health, Series, Window};
+use volley_stats::{Health, Window};
 
 use crate::document::{RunDocument, RunSummary};
 
 mod closing;
 mod memory;
+mod results;
 mod sequences;
 mod span;
 pub mod sqlite;
@@ -27,6 +28,7 @@ pub mod sqlite;
 pub(crate) mod suite;
 
 pub use memory::{MemoryRetention, MemoryStore};
+pub use results::{Results, SharedSeries};
 pub(crate) use span::errors_seen;
 pub use span::{Grain, Span, Strain};
 pub use sqlite::{Retention, SqliteStore};
@@ -268,20 +270,4 @@ pub trait Store: Send + Sync + 'static {
 
     /// True if what is kept here outlives this process.
     fn is_durable(&self) -> bool;
-}
-
-/// Merged results that a store adds to while others read.
-#[derive(Clone, Debug, Default)]
-pub struct SharedSeries(Arc<Mutex<Series>>);
-
-impl SharedSeries {
-    /// Results that were read from somewhere.
-    pub(crate) fn of(series: Series) -> Self {
-        Self(Arc::new(Mutex::new(series)))
-    }
-
-    /// The results, locked: to be read at once and let go.
-    pub fn lock(&self) -> MutexGuard<'_, Series> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

@@ -98,6 +98,12 @@ impl Series {
         self.sealed_below_s = self.sealed_below_s.max(bound_s);
     }
 
+    /// True if there is a row of this key.
+    #[must_use]
+    pub fn has_row(&self, key: &RowKey) -> bool {
+        self.rows.contains_key(key)
+    }
+
     /// One row in its small form, for whoever keeps rows elsewhere.
     #[must_use]
     pub fn row(&self, key: &RowKey) -> Option<SealedRow> {

@@ -79,12 +79,12 @@ impl KeptRun {
         u64::from(self.series.lock().end_s()) * self.document.progress.steps.len().max(1) as u64
     }
 
-    fn add(&mut self, agent: Incarnation, window: &Window) -> Result<(), DecodeError> {
+    fn add(&mut self, agent: Incarnation, window: &Window) {
         for (second, health) in &window.health {
             self.health.entry((*second, agent)).or_default().merge(health);
             self.strains.entry(*second).or_default().merge(Strain::of(health));
         }
-        self.series.lock().add(window)
+        self.series.add(window);
     }
 
     fn save(&mut self, saved: &SavedOrder) {
@@ -232,7 +232,7 @@ impl Store for MemoryStore {
             }
             if arrival == Arrival::InTime {
                 of_agent.facts = *facts;
-                kept.add(agent, window).map_err(|error| damaged(run, error))?;
+                kept.add(agent, window);
             }
             Ok(Kept::New)
         })

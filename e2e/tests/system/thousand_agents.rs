@@ -19,6 +19,8 @@ use volley_stats::{Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Tim
 
 const STEPS: u16 = 10;
 const REQUESTS_A_STEP: u64 = 100;
+/// Windows that may be on their way unacknowledged, as of real agents.
+const MAX_ON_THE_WAY: u64 = 4;
 
 /// The way to the coordinator.
 type Line = Sender<volley_proto::v1::FromAgent>;
@@ -170,12 +172,26 @@ struct Agent {
     /// Run time 0 and the second that is reported next.
     start_ns: Option<u64>,
     second: u32,
-    sequence: u64,
+    /// Windows that are due, numbered by their seconds; that were sent; and that were acknowledged.
+    due: u64,
+    sent: u64,
+    acknowledged: u64,
 }
 
 impl Agent {
     fn new(number: u64, begun: Instant, length_s: u32, rows: Arc<Vec<Row>>) -> Self {
-        Self { number, begun, length_s, rows, progress: None, start_ns: None, second: 0, sequence: 0 }
+        Self {
+            number,
+            begun,
+            length_s,
+            rows,
+            progress: None,
+            start_ns: None,
+            second: 0,
+            due: 0,
+            sent: 0,
+            acknowledged: 0,
+        }
     }
 
     fn now_ns(&self) -> u64 {
@@ -229,7 +245,14 @@ impl Agent {
     }
 
     async fn hear(&mut self, message: ToAgent, to: &Line) {
-        let ToAgent::Order { run, number, order } = message else { return };
+        let (run, number, order) = match message {
+            ToAgent::Order { run, number, order } => (run, number, order),
+            ToAgent::Acknowledge { sequence, .. } => {
+                self.acknowledged = self.acknowledged.max(sequence);
+                return self.deliver(to).await;
+            }
+            _ => return,
+        };
         let at_hand = self.progress.as_ref().filter(|progress| progress.run == run);
         let taken = at_hand.map_or(0, |progress| progress.acknowledged);
         if number != taken + 1 {
@@ -248,20 +271,28 @@ impl Agent {
         self.ping(to).await;
     }
 
+    /// Another second is over.
     async fn report(&mut self, to: &Line) {
-        let Some(run) = self.progress.as_ref().map(|progress| progress.run.clone()) else { return };
-        let window = self.window();
         self.second += 1;
-        self.sequence += 1;
-        let last = self.second >= self.length_s;
-        say(to, told(&run, Told::Window { sequence: self.sequence, window, last })).await;
-        if last {
+        self.due += 1;
+        if self.second >= self.length_s {
             self.start_ns = None;
+        }
+        self.deliver(to).await;
+    }
+
+    /// Sends what is due, as far as may be on its way.
+    async fn deliver(&mut self, to: &Line) {
+        let Some(run) = self.progress.as_ref().map(|progress| progress.run.clone()) else { return };
+        while self.sent < self.due && self.sent - self.acknowledged < MAX_ON_THE_WAY {
+            let second = u32::try_from(self.sent).expect("a short run");
+            self.sent += 1;
+            let (window, last) = (self.window(second), second + 1 >= self.length_s);
+            say(to, told(&run, Told::Window { sequence: self.sent, window, last })).await;
         }
     }
 
-    fn window(&self) -> Window {
-        let second = self.second;
+    fn window(&self, second: u32) -> Window {
         let kind = |step: u16| (self.number as usize + usize::from(step) + second as usize) % self.rows.len();
         let mut window = Window::default();
         for step in 0..STEPS {

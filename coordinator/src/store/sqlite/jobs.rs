@@ -212,11 +212,7 @@ impl Job for KeepWindow {
             return;
         }
         let grows_after_its_end = run.over.then_some(run.key);
-        if let Err(error) = run.take_in(&self.run, message, self.agent, self.sequence, &self.window) {
-            // What is on disk is right; it is read again.
-            tracing::error!(run = %self.run, %error, "a run's results in memory are damaged");
-            runs.close(&self.run);
-        }
+        run.take_in(message, self.agent, self.sequence, &self.window);
         if let Some(key) = grows_after_its_end {
             runs.shared.forget_series(key);
         }

@@ -138,7 +138,7 @@ impl OpenRun {
                 let window = codec::decode_window(message.form, &message.body);
                 let window = window.map_err(|error| damaged(error.into()))?;
                 open.put_back_rows_of(db, run, &window)?;
-                open.take_in(run, message.key, message.agent, message.sequence, &window)?;
+                open.take_in(message.key, message.agent, message.sequence, &window);
             }
         }
         Ok(Some(open))
@@ -151,17 +151,19 @@ impl OpenRun {
         run: &RunId,
         window: &Window,
     ) -> Result<(), StoreError> {
-        let mut seconds = BTreeSet::new();
-        let mut series = self.series.lock();
-        for key in window.rows.keys().filter(|key| key.from_s < self.let_go_s) {
-            // Those that are there have all that the disk has, and maybe more.
-            if series.row(key).is_none() {
-                seconds.insert(key.from_s);
-            }
-        }
-        // Whatever is added to a second, its span is written anew, from all of its rows.
+        let of_rows = window.rows.keys().filter(|key| key.from_s < self.let_go_s);
+        let of_rows: Vec<_> = of_rows.collect();
         let others = window.seconds.keys().chain(window.health.keys()).copied();
-        seconds.extend(others.filter(|&second| second < self.let_go_s && series.rows_in(second) == 0));
+        let others: Vec<_> = others.filter(|&second| second < self.let_go_s).collect();
+        if of_rows.is_empty() && others.is_empty() {
+            return Ok(());
+        }
+        let mut series = self.series.lock();
+        // Those that are there have all that the disk has, and maybe more.
+        let absent = of_rows.into_iter().filter(|key| !series.has_row(key)).map(|key| key.from_s);
+        let mut seconds: BTreeSet<u32> = absent.collect();
+        // Whatever is added to a second, its span is written anew, from all of its rows.
+        seconds.extend(others.into_iter().filter(|&second| series.rows_in(second) == 0));
         for second in seconds {
             read::put_back_rows(db, self.key, second..=second, &mut series).map_err(|error| error.of(run))?;
         }
@@ -169,18 +171,10 @@ impl OpenRun {
     }
 
     /// Adds a window that is on disk, and whose rows are in memory as far as there are any.
-    pub(super) fn take_in(
-        &mut self,
-        run: &RunId,
-        message: i64,
-        agent: Incarnation,
-        sequence: u64,
-        window: &Window,
-    ) -> Result<(), StoreError> {
+    pub(super) fn take_in(&mut self, message: i64, agent: Incarnation, sequence: u64, window: &Window) {
         self.sequences.entry(agent).or_default().insert(sequence);
         self.unmerged.touch(message, agent, window);
-        let added = self.series.lock().add(window);
-        added.map_err(|error| StoreError::Damaged { run: run.clone(), source: error.into() })
+        self.series.add(window);
     }
 
     /// Lets go of rows that are on disk and that nobody is likely to need soon. `touched` are the seconds that were
