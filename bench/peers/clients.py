@@ -87,8 +87,13 @@ def given(flag, value):
 def volley_command(url, work, _scratch):
     words = [str(VOLLEY), url, *given("-c", work.connections), "-n", str(work.requests)]
     words += ["--rate", f"{work.rate}/s"] if work.rate else []
-    words += [*volley_settings(work), "--json"]
+    words += [*volley_settings(work), *insecure(url), "--json"]
     return words if work.keep_alive else [*words, "--no-keep-alive"]
+
+
+def insecure(url):
+    """The others check no certificate anyway."""
+    return ["--insecure"] if url.startswith("https:") else []
 
 
 def volley_settings(work):
@@ -186,7 +191,7 @@ def hey_read(text, _scratch):
 
 def oha_command(url, work, _scratch):
     close = [] if work.keep_alive else ["--disable-keepalive"]
-    words = [OHA, "--no-tui", "--output-format", "json"]
+    words = [OHA, "--no-tui", "--output-format", "json", *insecure(url)]
     rate = ["-q", str(work.rate), "--latency-correction"] if work.rate else []
     return [*words, *given("-c", work.connections), "-n", str(work.requests), *rate, *close, url]
 

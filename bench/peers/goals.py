@@ -56,6 +56,11 @@ def cpu_of_best(limit):
     return of_best("cpu_us", limit, f"CPU at most {limit:.2f} of the best peer's")
 
 
+def cpu_of(limit, peer):
+    """To the peer that is the best one known for this work."""
+    return pair(OURS, peer, "cpu_us", limit, f"CPU at most {limit:.2f} of {peer}'s")
+
+
 def p50_of_best():
     return of_best("p50_us", 1.0, "p50 no worse than that peer's")
 

@@ -29,7 +29,7 @@ http {{
   client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;
   server {{
     listen 127.0.0.1:{port} backlog=4096;
-    location = /small {{ return 200 "hello world"; }}
+{tls}    location = /small {{ return 200 "hello world"; }}
     location = /counts {{ stub_status; }}
     location / {{ root files; }}
   }}
@@ -60,8 +60,12 @@ class Nginx(Server):
         self.port = free_port()
         user = "user root root;" if os.getuid() == 0 else ""
         config = self.folder / "nginx.conf"
-        config.write_text(CONFIG.format(user=user, port=self.port), encoding="ascii")
+        config.write_text(CONFIG.format(user=user, port=self.port, tls=self.tls()), encoding="ascii")
         self.spawn([nginx(), "-p", str(self.folder), "-e", "error.log", "-c", str(config)], stdin=subprocess.DEVNULL)
+
+    def tls(self):
+        """The lines of a server that speaks TLS too."""
+        return ""
 
     def await_answer(self):
         super().await_answer()
@@ -77,6 +81,40 @@ class Nginx(Server):
         return Seen(
             now.connections - before.connections - 1, now.requests - before.requests - 1, now.cpu_s - before.cpu_s
         )
+
+
+# A certificate as most servers have one today; what it costs a client is the check of one ECDSA signature.
+CERTIFICATE = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=bench"
+TLS = """\
+    listen 127.0.0.1:{port} ssl backlog=4096;
+    ssl_certificate cert.pem;
+    ssl_certificate_key key.pem;
+    ssl_protocols TLSv1.2 TLSv1.3;
+"""
+
+
+class NginxTls(Nginx):
+    """The same over TLS; counts are asked for without it. Nobody checks the certificate, and every client is left to its
+    own defaults otherwise: version, cipher, and whether it takes up earlier sessions."""
+
+    tool = "nginx-tls"
+    scheme = "https"
+
+    def __init__(self, folder, core):
+        super().__init__(folder, core)
+        self.tls_port = None
+
+    def tls(self):
+        words = [*CERTIFICATE.split(), "-keyout", "key.pem", "-out", "cert.pem"]
+        subprocess.run(words, cwd=self.folder, capture_output=True, check=True, timeout=30)
+        self.tls_port = free_port()
+        return TLS.format(port=self.tls_port)
+
+    def url(self, path):
+        return f"{self.scheme}://127.0.0.1:{self.tls_port}/{path}"
+
+    def page_url(self, path):
+        return f"http://127.0.0.1:{self.port}/{path}"
 
 
 def nginx():

@@ -29,7 +29,7 @@ def cores():
 
 def play(row, contenders, state, wanted, keep):
     """Adds rounds to the state until all that are wanted are there, or too many did not count."""
-    state.commands = {one.label: command(one) for one in contenders}
+    state.commands = {one.label: command(one, row.server.scheme) for one in contenders}
     with tempfile.TemporaryDirectory(prefix="volley-bench-") as folder:
         scratch = Path(folder, "scratch")
         scratch.mkdir()
@@ -91,9 +91,9 @@ def one_round(row, contenders, state, wanted, server, scratch):
     say(row, f"round {len(state.rounds)} of {wanted}; {NUMBERS[shown][0]}: {figures}")
 
 
-def command(contender):
+def command(contender, scheme):
     """As one could type it, without this machine's folders and port."""
-    words = contender.words(f"http://127.0.0.1:PORT/{contender.work.path}", Path("SCRATCH"))
+    words = contender.words(f"{scheme}://127.0.0.1:PORT/{contender.work.path}", Path("SCRATCH"))
     text = shlex.join(["taskset", "-c", cores()[contender.cores], *words])
     for place, name in ((VOLLEY, "volley"), (f"{TOOLS}/venv/bin/", ""), (f"{TOOLS}/bin/", ""), (f"{BENCH}", "bench")):
         text = text.replace(str(place), name)

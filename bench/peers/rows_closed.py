@@ -10,6 +10,7 @@ from dataclasses import replace
 import goals
 from clients import CLIENTS
 from goals import OURS, SPINNING
+from nginx import Nginx, NginxTls
 from row import Row
 from trial import Contender
 from work import Work
@@ -17,7 +18,7 @@ from work import Work
 SPIN_NOTE = f"`{OURS}` is with `--spin off`; a loop that spins polls for a while before it sleeps."
 
 
-def against_peers(name, title, work, aims, fewer=None, notes=(), spinning=()):
+def against_peers(name, title, work, aims, fewer=None, notes=(), spinning=(), server=Nginx):
     """We and the peers with the same work. `fewer` divides a client's count; one of 0 leaves the client out. We take
     part a second time, with a spinning loop, where `spinning` names those that it is shown against."""
     divisors = {"hey": 4} | (fewer or {})
@@ -32,7 +33,7 @@ def against_peers(name, title, work, aims, fewer=None, notes=(), spinning=()):
             requests = max(work.requests // divisor // work.connections, 1) * work.connections
             peers.append(Contender(client, CLIENTS[client], replace(work, requests=requests)))
     pairs = [(OURS, peer.label) for peer in peers] + [(SPINNING, label) for label in spinning]
-    return Row(name, title, (*contenders, *peers), tuple(pairs), tuple(aims), notes=notes)
+    return Row(name, title, (*contenders, *peers), tuple(pairs), tuple(aims), server=server, notes=notes)
 
 
 def keep_alive(connections, requests, limit, aims=(), **more):
@@ -124,6 +125,25 @@ CLOSED = (
         (goals.cpu_of_best(0.95), goals.p50_of_best()),
         {"hey": 2},
         ("wrk counts its latency from the send, after connecting; the others from before it.",),
+    ),
+    against_peers(
+        "tls-64",
+        "11-byte answers over TLS, 64 connections, keep-alive",
+        Work("small", 64, 160_000),
+        (goals.cpu_of(0.95, "ab"), goals.p50_of_best()),
+        server=NginxTls,
+    ),
+    against_peers(
+        "tls-close-64",
+        "11-byte answers over TLS, 64 connections at a time, a connection and a handshake for each request",
+        Work("small", 64, 6_400, keep_alive=False),
+        (goals.cpu_of(1.0, "oha"), goals.p50_of_best()),
+        {"hey": 2},
+        (
+            "wrk counts its latency from the send, after connecting; the others from before it.",
+            "We and those who use rustls or Go take up earlier TLS sessions, as browsers do; ab and wrk don't.",
+        ),
+        server=NginxTls,
     ),
     workers(),
     users(),

@@ -25,6 +25,8 @@ class Server:
     """A program that serves while the `with` block does. A kind of it has a `name`, the `tool` that install.sh knows,
     a `version()`, `start()` and `seen()`."""
 
+    scheme = "http"
+
     def __init__(self, folder, core):
         self.folder = folder
         self.core = core
@@ -69,11 +71,15 @@ class Server:
             self.process.wait()
 
     def url(self, path):
-        return f"http://127.0.0.1:{self.port}/{path}"
+        return f"{self.scheme}://127.0.0.1:{self.port}/{path}"
+
+    def page_url(self, path):
+        """Where we ask ourselves."""
+        return self.url(path)
 
     def page(self, path):
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.url(path), timeout=5) as answer:
+        with opener.open(self.page_url(path), timeout=5) as answer:
             return answer.read().decode("ascii")
 
 
