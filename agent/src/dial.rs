@@ -1,7 +1,7 @@
 //! The link over gRPC: dials the coordinator, puts [`Agent::converse`] on the stream, and comes back when it breaks. It
 //! has a thread of its own, so that neither load nor anything else in the process delays a ping.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -71,9 +71,9 @@ pub enum DialError {
 /// Why one attempt to hold a connection ended.
 #[derive(Debug, Error)]
 enum AttemptError {
-    #[error("can't reach the coordinator")]
-    Connect(#[source] tonic::transport::Error),
-    #[error("the stream broke: {} ({})", .0.message(), .0.code())]
+    #[error("{}", connecting(.0))]
+    Connect(tonic::transport::Error),
+    #[error("{}", speaking(.0))]
     Stream(tonic::Status),
     #[error("the coordinator said what this agent doesn't understand")]
     Wire(#[source] WireError),
@@ -254,6 +254,39 @@ impl Link {
             why,
             "no contact with the coordinator; trying again and again"
         );
+    }
+}
+
+/// Why there is no connection, and what to look at. The transport wraps the cause that matters in several that say nothing.
+fn connecting(error: &tonic::transport::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+    match kind {
+        Some(io::ErrorKind::ConnectionRefused) => {
+            "nothing listens there; is the coordinator started, and is that its port for agents (7071 if it was not \
+             told another)?"
+                .to_owned()
+        }
+        Some(io::ErrorKind::TimedOut) => {
+            let within = CONNECT_TIMEOUT.as_secs();
+            format!("no answer within {within} s; is that its address, and no firewall in between?")
+        }
+        _ => format!("no connection can be made: {cause}"),
+    }
+}
+
+/// Why a connection was of no use.
+fn speaking(status: &tonic::Status) -> String {
+    match status.code() {
+        Code::Unavailable => "the connection broke".to_owned(),
+        Code::Unimplemented | Code::Internal | Code::Unknown => format!(
+            "what answers there does not speak as coordinators do to agents ({}); is that its port for agents?",
+            status.message()
+        ),
+        code => format!("the coordinator ended the connection: {} ({code})", status.message()),
     }
 }
 

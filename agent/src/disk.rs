@@ -17,8 +17,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 use volley_plan::link::{Incarnation, RunId};
-
-use crate::sealed::SealedWindow;
+use volley_stats::SealedWindow;
 
 /// Most jobs that are under way. They wait in memory with the windows that they hold.
 const MAX_JOBS: usize = 8;
@@ -34,6 +33,13 @@ pub struct Source {
     pub run: RunId,
     /// The earlier process; `None` for this one.
     pub of: Option<Incarnation>,
+}
+
+impl Source {
+    /// The process that measured it, for a log.
+    pub(crate) fn measurer(&self) -> String {
+        self.of.map_or_else(|| "this one".to_owned(), |of| of.to_string())
+    }
 }
 
 /// A window with its number.

@@ -12,7 +12,7 @@ use volley_stats::Window;
 
 use crate::disk::{Job, Numbered, Source};
 use crate::outbox::{Entry, MAX_ON_THE_WAY, Outbox};
-use crate::sealed::SealedWindow;
+use crate::sealed::{coarser, sealed, split};
 
 /// Most windows of a run that wait to be numbered; then they are merged in pairs.
 const MAX_WAITING: usize = 120;
@@ -79,7 +79,7 @@ impl RunJournal {
         while self.outbox.len() < most
             && let Some(entry) = self.waiting.pop_front()
         {
-            let windows = entry.window.split();
+            let windows = split(entry.window);
             let parts = windows.len();
             for (nth, window) in (1..).zip(windows) {
                 self.outbox.push(Entry { window, last: entry.last && nth == parts });
@@ -106,7 +106,7 @@ impl RunJournal {
             self.waiting.push_back(match old.next() {
                 None => first,
                 Some(second) => {
-                    Entry { window: first.window.coarser(&second.window), last: first.last || second.last }
+                    Entry { window: coarser(&first.window, &second.window), last: first.last || second.last }
                 }
             });
         }
@@ -135,7 +135,7 @@ impl Numbered {
     /// As it is said to the coordinator.
     pub(crate) fn into_report(self) -> FromAgent {
         let Self { source: Source { run, of }, sequence, window, last } = self;
-        FromAgent::Report { run, of, report: Report::Window { sequence, window: window.open(), last } }
+        FromAgent::Report { run, of, report: Report::Window { sequence, window, last } }
     }
 }
 
@@ -172,7 +172,7 @@ impl Journal {
     /// Keeps a window of a run that was opened.
     pub(crate) fn push(&mut self, run: &RunId, window: &Window, last: bool) {
         if let Some(journal) = self.find(run) {
-            journal.push(Entry { window: SealedWindow::of(window), last });
+            journal.push(Entry { window: sealed(window), last });
         }
     }
 

@@ -39,7 +39,8 @@ impl Leftovers {
     /// This is what there is.
     pub(crate) fn found(&mut self, sources: Vec<Source>) {
         for source in sources {
-            tracing::info!(run = %source.run, of = ?source.of, "an earlier agent left results; they are delivered now");
+            let agent = source.measurer();
+            tracing::info!(run = %source.run, agent, "an earlier agent left results; they are delivered now");
             self.files.push_back(Leftover { source, outbox: Outbox::default(), asked: false, ended: false });
         }
     }
@@ -106,7 +107,8 @@ impl Leftovers {
         let has_others = self.files.len() > 1;
         if let Some(mut file) = self.files.pop_front_if(|file| has_others && file.outbox.is_any_on_the_way())
         {
-            tracing::info!(run = %file.source.run, of = ?file.source.of, "what an earlier agent left is not being acknowledged; the rest comes first");
+            let (run, agent) = (&file.source.run, file.source.measurer());
+            tracing::info!(%run, agent, "what an earlier agent left is not being acknowledged; the rest comes first");
             file.outbox.reconnected();
             self.files.push_back(file);
         }

@@ -33,6 +33,8 @@ pub struct AgentOptions {
     pub capacity: Option<u32>,
     /// What it may send to, whatever a coordinator says.
     pub allow: Arc<AllowList>,
+    /// The folder for files that plans name; without one such plans are refused.
+    pub files: Option<PathBuf>,
     /// The directory in which results that are not delivered outlive the process; without one they are in memory only.
     pub state: Option<PathBuf>,
 }
@@ -48,6 +50,7 @@ impl Default for AgentOptions {
             weight: None,
             capacity: None,
             allow: Arc::new(AllowList::anything()),
+            files: None,
             state: None,
         }
     }
@@ -70,7 +73,8 @@ impl AgentOptions {
 
     /// What its engines are made with.
     pub(crate) fn means(&self, clock: Clock) -> Means {
-        Means { clock, workers: self.workers(), spin: self.spin, allow: Arc::clone(&self.allow) }
+        let (allow, files) = (Arc::clone(&self.allow), self.files.clone());
+        Means { clock, workers: self.workers(), spin: self.spin, allow, files }
     }
 
     fn workers(&self) -> usize {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::sealed::SealedWindow;
+use volley_stats::SealedWindow;
 
 /// Most windows of a run that are on their way unacknowledged, so that no ping queues behind more than these.
 pub(crate) const MAX_ON_THE_WAY: usize = 4;

@@ -45,7 +45,7 @@ impl Permit {
     }
 
     fn check(&self) -> Result<(), Denied> {
-        self.allow.permits(&self.plan.target, &self.load)
+        self.allow.permits(&self.plan, &self.load)
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {

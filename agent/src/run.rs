@@ -45,7 +45,8 @@ struct Wish {
     told: bool,
 }
 
-/// Why this agent's part ends before its time: what it was changed to may not or can't be done here.
+/// Why this agent's part ends before its time: what it was changed to may not or can't be done here, or nobody leads it any
+/// more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Veto {
     reason: String,
@@ -116,7 +117,7 @@ impl Run {
             // The engine would refuse such a change as well, but what is in flight is to finish.
             let drain_ns = u64::try_from(permit.drain().as_nanos()).unwrap_or(u64::MAX);
             self.command(Command::Stop { at_ns, drain_ns });
-            return self.veto(&denied.to_string());
+            return self.veto(&format!("the agent's own allow-list forbids it: {denied}"));
         }
         self.command(Command::Change { at_ns, share, to, over_ns });
     }
@@ -125,8 +126,7 @@ impl Run {
     fn veto(&mut self, why: &str) {
         if self.veto.is_none() {
             tracing::warn!(run = %self.id, why, "what the load was changed to may not be done here, so it ends here");
-            let reason =
-                format!("what the load was changed to may not be done there, so its part ends: {why}");
+            let reason = format!("what the load was changed to may not be done there: {why}");
             self.veto = Some(Veto { reason, told: false });
         }
     }
@@ -237,11 +237,13 @@ impl Run {
         self.stage == Stage::Over
     }
 
-    /// Stops without an order to. What was due after its lease may have become somebody else's, so it stops no later than
-    /// that. Gives back whether there is something to deliver later.
-    pub(crate) fn abandon(&mut self, now_ns: u64) -> bool {
+    /// Stops without an order to, and tells why as soon as there is somebody to tell. What was due after its lease may have
+    /// become somebody else's, so it stops no later than that. Gives back whether there is something to deliver later.
+    pub(crate) fn abandon(&mut self, now_ns: u64, why: String) -> bool {
         let Stage::Running { abandoned, lease_until_ns } = &mut self.stage else { return false };
-        *abandoned = true;
+        if !std::mem::replace(abandoned, true) {
+            self.veto.get_or_insert(Veto { reason: why, told: false });
+        }
         let run_ns = now_ns.saturating_sub(self.start_ns.unwrap_or(now_ns));
         let at_ns = run_ns.min(*lease_until_ns);
         self.command(Command::Stop { at_ns, drain_ns: 0 });

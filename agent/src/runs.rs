@@ -1,6 +1,7 @@
 //! The run at hand, the ones before it, and the results of them all: orders and leases go in, reports come out.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use volley_plan::link::{FromAgent, Incarnation, Lease, Order, Progress, RunId, S
 use volley_plan::{Adjust, Plan};
 use volley_stats::Window;
 
+use crate::agent::ORPHAN;
 use crate::crash::crash_at;
 use crate::disk::{Answer, Job, Source};
 use crate::journal::Journal;
@@ -39,6 +41,8 @@ pub struct Means {
     pub spin: Spin,
     /// What may be sent to.
     pub allow: Arc<AllowList>,
+    /// The folder for files that plans name.
+    pub files: Option<PathBuf>,
 }
 
 /// What an order to prepare says.
@@ -162,7 +166,8 @@ impl Runs {
         let Means { clock, workers, spin, .. } = self.means;
         let Prepare { share, seed, adjusted, .. } = order;
         let (plan, allow) = (permit.plan(), Arc::new(permit.addresses()));
-        (self.launch)(Setup { plan, share, adjusted, allow, workers, seed, clock, spin })
+        let files = self.means.files.clone();
+        (self.launch)(Setup { plan, share, adjusted, allow, workers, seed, clock, spin, files })
     }
 
     /// Ends the run at hand for another one. What it measured stays in the journal.
@@ -308,7 +313,8 @@ impl Runs {
     pub fn abandon(&mut self, now_ns: u64) {
         let Some(run) = &mut self.at_hand else { return };
         tracing::warn!(run = %run.id, "the coordinator has been out of reach for too long; the run is stopped here");
-        if !run.abandon(now_ns) {
+        let why = format!("it had no word of the coordinator for {} s", ORPHAN.as_secs());
+        if !run.abandon(now_ns, why) {
             self.drop_at_hand();
         }
     }
@@ -322,7 +328,7 @@ impl Runs {
     pub fn stop(&mut self, now_ns: u64) {
         self.leave();
         if let Some(run) = &mut self.at_hand {
-            run.abandon(now_ns);
+            run.abandon(now_ns, "it was told to end at once".to_owned());
         }
     }
 

@@ -1,10 +1,10 @@
-//! Windows in their small form, as they wait in the journal: an open histogram takes a hundred kilobytes, a sealed one
-//! a few.
+//! What becomes of windows while they wait in the journal: they are sealed, made coarser where they become too many, and
+//! split where one is more than the coordinator takes at once.
 
 use std::collections::BTreeMap;
 
 use volley_proto::limits::{MAX_OPENED_BYTES, MAX_ROWS, opened_bytes};
-use volley_stats::{Health, Part, Row, RowKey, SealedRow, Second, StepId, Window};
+use volley_stats::{Health, Part, Row, RowKey, SealedRow, SealedWindow, Second, StepId, Window};
 
 /// Most seconds that a window keeps the scalars of, and the health; the oldest are folded into later ones.
 const MAX_SECONDS: usize = 3_600;
@@ -16,80 +16,50 @@ const MAX_SENT_BYTES: usize = 4 << 20;
 const ENTRY_BYTES: usize = 512;
 const PART_BYTES: usize = 32;
 
-/// A window whose histograms are bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SealedWindow {
-    rows: BTreeMap<RowKey, SealedRow>,
-    seconds: BTreeMap<u32, Second>,
-    health: BTreeMap<u32, Health>,
-    watermark_s: u32,
-    latest_ns: u64,
+/// The small form of a window that was measured here.
+pub(crate) fn sealed(window: &Window) -> SealedWindow {
+    let mut sealed = SealedWindow::of(window);
+    sealed.seconds = bounded(sealed.seconds, Second::merge, lasting);
+    sealed.health = bounded(sealed.health, Health::merge, Health::clone);
+    sealed
 }
 
-impl SealedWindow {
-    /// The small form of a window.
-    #[must_use]
-    pub fn of(window: &Window) -> Self {
-        Self {
-            rows: window.rows.iter().map(|(key, row)| (*key, row.seal())).collect(),
-            seconds: bounded(window.seconds.clone(), Second::merge, lasting),
-            health: bounded(window.health.clone(), Health::merge, Health::clone),
-            watermark_s: window.watermark_s,
-            latest_ns: window.latest_ns,
-        }
+/// One window that says what this one and a later one of the same agent say, with one row for each step and part. Only one
+/// row is open at a time: those of many steps would take hundreds of megabytes.
+pub(crate) fn coarser(window: &SealedWindow, later: &SealedWindow) -> SealedWindow {
+    let mut alike: BTreeMap<(StepId, Part), Vec<(&RowKey, &SealedRow)>> = BTreeMap::new();
+    for (key, row) in window.rows.iter().chain(&later.rows) {
+        alike.entry((key.step, key.part)).or_default().push((key, row));
     }
+    let mut addresses = window.addresses.clone();
+    addresses.merge(&later.addresses);
+    SealedWindow {
+        rows: alike.into_values().filter_map(|rows| sum(&rows)).collect(),
+        seconds: bounded(both(&window.seconds, &later.seconds, Second::merge), Second::merge, lasting),
+        health: bounded(both(&window.health, &later.health, Health::merge), Health::merge, Health::clone),
+        addresses,
+        watermark_s: window.watermark_s.max(later.watermark_s),
+        latest_ns: window.latest_ns.max(later.latest_ns),
+    }
+}
 
-    /// The window as it was.
-    #[must_use]
-    pub fn open(&self) -> Window {
-        Window {
-            rows: self.rows.iter().map(|(key, row)| (*key, opened(row))).collect(),
-            seconds: self.seconds.clone(),
-            health: self.health.clone(),
-            watermark_s: self.watermark_s,
-            latest_ns: self.latest_ns,
+/// The same in windows that the coordinator takes, however many rows there are: all but the last have rows only, so that no
+/// second is complete before all is told of it.
+pub(crate) fn split(mut window: SealedWindow) -> Vec<SealedWindow> {
+    let mut windows = Vec::new();
+    let (mut rows, mut size) = (BTreeMap::new(), Size::default());
+    for (key, row) in std::mem::take(&mut window.rows) {
+        let with_row = size.with(&row);
+        if with_row.fits() {
+            size = with_row;
+        } else {
+            windows.push(SealedWindow { rows: std::mem::take(&mut rows), ..SealedWindow::default() });
+            size = Size::default().with(&row);
         }
+        rows.insert(key, row);
     }
-
-    /// One window that says what this one and a `later` one of the same agent say, with one row for each step and part.
-    /// Only one row is open at a time: those of many steps would take hundreds of megabytes.
-    pub(crate) fn coarser(&self, later: &Self) -> Self {
-        let mut alike: BTreeMap<(StepId, Part), Vec<(&RowKey, &SealedRow)>> = BTreeMap::new();
-        for (key, row) in self.rows.iter().chain(&later.rows) {
-            alike.entry((key.step, key.part)).or_default().push((key, row));
-        }
-        Self {
-            rows: alike.into_values().filter_map(|rows| sum(&rows)).collect(),
-            seconds: bounded(both(&self.seconds, &later.seconds, Second::merge), Second::merge, lasting),
-            health: bounded(both(&self.health, &later.health, Health::merge), Health::merge, Health::clone),
-            watermark_s: self.watermark_s.max(later.watermark_s),
-            latest_ns: self.latest_ns.max(later.latest_ns),
-        }
-    }
-
-    /// The same in windows that the coordinator takes, however many rows there are: all but the last have rows only, so
-    /// that no second is complete before all is told of it.
-    pub(crate) fn split(mut self) -> Vec<Self> {
-        let mut windows = Vec::new();
-        let (mut rows, mut size) = (BTreeMap::new(), Size::default());
-        for (key, row) in std::mem::take(&mut self.rows) {
-            let with_row = size.with(&row);
-            if with_row.fits() {
-                size = with_row;
-            } else {
-                windows.push(Self::of_rows(std::mem::take(&mut rows)));
-                size = Size::default().with(&row);
-            }
-            rows.insert(key, row);
-        }
-        windows.push(Self { rows, ..self });
-        windows
-    }
-
-    /// A window that says nothing of how far it is complete.
-    fn of_rows(rows: BTreeMap<RowKey, SealedRow>) -> Self {
-        Self { rows, seconds: BTreeMap::new(), health: BTreeMap::new(), watermark_s: 0, latest_ns: 0 }
-    }
+    windows.push(SealedWindow { rows, ..window });
+    windows
 }
 
 /// How much rows are, as the coordinator bounds it.
@@ -120,14 +90,12 @@ impl Size {
     }
 }
 
-fn opened(row: &SealedRow) -> Row {
-    row.open().expect("a histogram that this process sealed opens again")
-}
-
 /// Rows of one step and part as one; `None` of none.
 fn sum(rows: &[(&RowKey, &SealedRow)]) -> Option<(RowKey, SealedRow)> {
-    let mut sum: Row = Row::default();
-    rows.iter().for_each(|(_, row)| sum.merge(&opened(row)));
+    let mut sum = Row::<u32>::default();
+    for (_, row) in rows {
+        sum.merge_sealed(row).expect("a histogram that this process sealed can be read");
+    }
     let from_s = rows.iter().map(|(key, _)| key.from_s).min()?;
     let to_s = rows.iter().map(|(key, _)| key.to_s).max()?;
     let (key, _) = rows.first()?;

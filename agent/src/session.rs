@@ -15,7 +15,6 @@ use volley_plan::link::{FromAgent, Hello, RoundTrip, ToAgent};
 pub use crate::disk::{Answer, Job, Numbered, Source};
 pub use crate::launch::{Launch, Launched, Loops};
 pub use crate::runs::{Means, Runs};
-pub use crate::sealed::SealedWindow;
 
 /// Pings that are sent back to back on a new connection, so that the coordinator can judge the clocks at once.
 const FIRST_PINGS: u32 = 3;

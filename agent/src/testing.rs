@@ -10,14 +10,15 @@ use volley_plan::Plan;
 use volley_plan::allow::AllowList;
 use volley_plan::link::{Order, RunId, Share};
 use volley_plan::shape::Stripes;
-use volley_stats::{Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
+use volley_stats::{
+    Addresses, Health, Iterations, Part, Row, RowKey, SECOND_NS, SealedWindow, Second, Timed, Window,
+};
 
 use crate::agent::Agent;
 use crate::disk::{Numbered, Source};
 use crate::launch::{Launch, Launched, Loops};
 use crate::options::AgentOptions;
 use crate::runs::{Means, Runs};
-use crate::sealed::SealedWindow;
 
 pub(crate) fn run_id(name: &str) -> RunId {
     RunId::new(name).expect("the test gives a run's name")
@@ -61,6 +62,7 @@ pub(crate) fn window_of(second: u32, part: Part, latencies_ns: &[u64]) -> Window
             Second { iterations, warmup, users: 1, in_flight: 0, connections: 1 },
         )]),
         health: BTreeMap::from([(second, health)]),
+        addresses: Addresses::default(),
         watermark_s: second + 1,
         latest_ns: u64::from(second + 1) * SECOND_NS - 1,
     }
@@ -185,7 +187,8 @@ impl Engines {
     /// Runs of an agent that has this rule for what it may do.
     pub(crate) fn runs_allowed(&self, rule: &str) -> Runs {
         let allow = Arc::new(AllowList::parse([rule]).expect("a good rule"));
-        Runs::new(Means { clock: Clock::start(), workers: 3, spin: Spin::On, allow }, self.launch(), false)
+        let means = Means { clock: Clock::start(), workers: 3, spin: Spin::On, allow, files: None };
+        Runs::new(means, self.launch(), false)
     }
 
     /// Runs of an agent that has a disk.

@@ -62,8 +62,8 @@ fn is_open_to_all(mode: u32) -> bool {
 /// The targets that may be loaded.
 #[derive(Debug, Args)]
 pub(crate) struct AllowOptions {
-    /// A target that may be loaded, as often as needed: `HOST or CIDR[:PORT[-PORT]] [max RATE]`, `*.example.org`, or `any`
-    /// [default: any; loopback only in a fleet whose coordinator is reached beyond loopback]
+    /// A target that may be loaded, as often as needed: `HOST or CIDR[:PORT[-PORT]] [max RATE]`, `*.example.org`, `any`, or
+    /// a socket, `unix:/run/app.sock` [default: any and all sockets; loopback only in a fleet whose coordinator is reached beyond loopback]
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
     /// A file with such rules, one a line; what follows a # is a remark

@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// $XDG_STATE_HOME/volley, else ~/.local/state/volley]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// The folder for files that plans name, such as bodies and certificates; nothing beside it is read
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
     /// Keep results in memory only
     #[arg(long, conflicts_with = "state")]
     no_state: bool,
@@ -137,7 +140,7 @@ fn exit(ended: Result<(), DialError>) -> Result<Exit, Failure> {
 
 impl Options {
     fn engine(&self) -> EngineOptions {
-        EngineOptions { workers: self.workers, spin: self.spin }
+        EngineOptions { workers: self.workers, spin: self.spin, files: None }
     }
 
     /// The agent that these make.
@@ -157,6 +160,7 @@ impl Options {
             weight: self.weight.map(NonZeroU32::get),
             capacity,
             allow: self.allow.list(is_loopback(&self.coordinator))?,
+            files: self.files.clone(),
             state: self.state.clone().or_else(state::folder).filter(|_| !self.no_state),
         })
     }

@@ -75,6 +75,17 @@ mod tests {
         check("http://x/ -H a:b -H c:d", "headers: [\"a:b\", \"c:d\"]");
         check("http://x/ --disable-keepalive", "no_keep_alive: true");
         check("http://x/ --no-keep-alive", "no_keep_alive: true");
+        check("https://x/ -k --cacert a --cert b --key c", "insecure: true, cacert: Some(\"a\")");
+        check("https://x/ --tls-version 1.2 --tls-version 1.3", "tls_version: [\"1.2\", \"1.3\"]");
+        check("https://x/ --no-resumption --server-name a", "no_resumption: true");
+        check("http://x/ -4", "ipv4: true");
+        check("http://x/ --ipv6", "ipv6: true");
+        check("http://x/ --connect-to a:1 --connect-to b:2", "connect_to: [\"a:1\", \"b:2\"]");
+        check("http://x/ --unix-socket a", "unix_socket: Some(\"a\")");
+        check("http://x/ --source 10.0.0.1 --resolve 30s", "resolve: Some(\"30s\"), source: [\"10.0.0.1\"]");
+        check("http://x/ --connect-timeout 1 --idle-timeout 2s", "idle_timeout: Some(\"2s\")");
+        check("--ask-first http://x/", "ask_first: Some(\"true\")");
+        check("http://x/ --ask-first=2s --body-size 1MiB", "ask_first: Some(\"2s\")");
         check("http://169.254.3.4/ --allow 169.254.3.4", "allow: [\"169.254.3.4\"]");
     }
 
@@ -101,6 +112,11 @@ mod tests {
     fn what_is_wrong_is_named() {
         check("", "Usage");
         check("http://x/ -d a -D b", "cannot be used with");
+        check("http://x/ -d a --body-size 1B", "cannot be used with");
+        check("http://x/ -D a --body-size 1B", "cannot be used with");
+        check("http://x/ -4 -6", "cannot be used with");
+        check("http://x/ --unix-socket a --connect-to b:1", "cannot be used with");
+        check("http://x/ --unix-socket a --source b", "cannot be used with");
         check("http://x/ -c none", "invalid value 'none'");
         check("agent", "--coordinator");
         check("http://x/ --workers 0", "invalid value '0'");

@@ -9,7 +9,7 @@ use crate::output;
 pub(crate) enum Exit {
     /// The run passed, or nothing was demanded of it; or the command did what it should.
     Passed = 0,
-    /// The command could not do its work, or the measurement is invalid.
+    /// The command could not do its work, or the measurement is invalid, or somebody else stopped the run before it began.
     CouldNot = 1,
     /// A flag or the plan is wrong. Argument errors that clap finds end with the same code.
     Usage = 2,

@@ -39,6 +39,14 @@ pub(crate) fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(file).with_context(|| format!("{} can't be read", file.display())).or_exit(Exit::Usage)
 }
 
+/// The folder that a plan lies in, in which the files that it names are looked up.
+pub(crate) fn folder(plan: &Path) -> PathBuf {
+    match plan.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
 /// The plan in a file's bytes; the failure has a line for each fault.
 pub(crate) fn parse(file: &Path, bytes: &[u8]) -> Result<Plan, Failure> {
     volley_plan::parse_bytes(bytes).map_err(|faults| {

@@ -17,6 +17,8 @@ const COLUMNS: usize = 80;
 /// Where the progress goes.
 pub(crate) struct Progress {
     form: Form,
+    /// Lines of the run's log that were looked at.
+    read: usize,
 }
 
 enum Form {
@@ -30,7 +32,17 @@ impl Progress {
     /// To stderr, in the form that suits it.
     pub(crate) fn to_stderr() -> Self {
         let block = io::stderr().is_terminal() && !logging::is_dumb();
-        Self { form: if block { Form::Block { drawn: 0 } } else { Form::Lines { last: Instant::now() } } }
+        let form = if block { Form::Block { drawn: 0 } } else { Form::Lines { last: Instant::now() } };
+        Self { form, read: 0 }
+    }
+
+    /// Tells at once what the run's log has that is not as planned and was not told yet.
+    pub(crate) fn tell(&mut self, document: &RunDocument) {
+        let news = news(document, &mut self.read);
+        if !news.is_empty() {
+            self.clear();
+        }
+        news.iter().for_each(|line| output::say(line));
     }
 
     /// Shows where the run stands, if it is time to.
@@ -55,6 +67,19 @@ impl Progress {
             output::draw(&erase(std::mem::take(drawn)));
         }
     }
+}
+
+/// The warnings among the lines of a run's log beyond those that were `read`.
+fn news(document: &RunDocument, read: &mut usize) -> Vec<String> {
+    let new = document.log.iter().skip(*read).filter(|line| line.level == "warn");
+    let told = new.map(|line| match line.at_s {
+        at_s if at_s > 0.0 => format!("at {}: {}", seconds(at_s), line.text),
+        _ => line.text.clone(),
+    });
+    let told = told.collect();
+    // A coordinator that was killed may have forgotten the latest.
+    *read = document.log.len();
+    told
 }
 
 /// Up to the first of the lines drawn, and everything from there on away (ECMA-48: CUU, ED).

@@ -1,18 +1,23 @@
-//! `volley URL`: a run from flags that people know from hey and oha.
+//! `volley URL`: a run from flags that people know from hey, oha and curl.
 
-use std::fs;
+mod body;
+mod connect;
+mod files;
+mod tls;
+
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
 use volley_agent::Spin;
 use volley_plan::{Model, Plan, QuickPlan};
 
 use crate::access::AllowOptions;
-use crate::exit::{Exit, Failure, OrExit as _};
+use crate::exit::{Exit, Failure};
 use crate::run::EngineOptions;
 use crate::{output, run};
+use body::{BodyOptions, QuickBody};
+use connect::ConnectOptions;
+use tls::TlsOptions;
 
 /// The flags.
 #[derive(Debug, Args)]
@@ -47,12 +52,8 @@ pub(crate) struct Options {
     /// A header line, as often as needed
     #[arg(short = 'H', value_name = "NAME: VALUE")]
     headers: Vec<String>,
-    /// The body
-    #[arg(short = 'd', value_name = "TEXT", conflicts_with = "body_file")]
-    body: Option<String>,
-    /// The body, from a file
-    #[arg(short = 'D', value_name = "FILE")]
-    body_file: Option<PathBuf>,
+    #[command(flatten)]
+    body: BodyOptions,
     /// The body's content type
     #[arg(short = 'T', value_name = "TYPE")]
     content_type: Option<String>,
@@ -73,11 +74,19 @@ pub(crate) struct Options {
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,
+    // Last, since what follows would stand under their headings.
+    #[command(flatten)]
+    tls: TlsOptions,
+    #[command(flatten)]
+    connect: ConnectOptions,
 }
 
 /// Runs it in this process.
 pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
-    let (engine, json) = (EngineOptions { workers: options.workers, spin: options.spin }, options.json);
+    let (engine, json) = (
+        EngineOptions { workers: options.workers, spin: options.spin, files: Some(files::FOLDER.into()) },
+        options.json,
+    );
     let allow = options.allow.list_here()?;
     let plan = plan(options)?;
     let model = match plan.load.model {
@@ -91,12 +100,11 @@ pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
 fn plan(options: Options) -> Result<Plan, Failure> {
     let url =
         options.url.ok_or_else(|| Failure::new(Exit::Usage, "there is no URL; `volley --help` shows how"))?;
-    let body = match &options.body_file {
-        Some(file) => Some(text(file)?),
-        None => options.body,
-    };
+    let ask_first = options.body.ask_first.clone().map(|text| with_unit(text, "s"));
+    let QuickBody { text, file, size } = options.body.quick()?;
     let content_type = options.content_type.map(|kind| format!("content-type: {kind}"));
     let connections = options.connections.map(NonZeroU64::get);
+    let seconds = |text: &Option<String>| text.clone().map(|text| with_unit(text, "s"));
     let quick = QuickPlan {
         url,
         users: connections.filter(|_| options.rate.is_none()),
@@ -109,7 +117,16 @@ fn plan(options: Options) -> Result<Plan, Failure> {
         duration: options.duration.map(|text| with_unit(text, "s")),
         method: options.method,
         headers: options.headers.into_iter().chain(content_type).collect(),
-        body,
+        body: text,
+        body_file: file,
+        body_size: size,
+        ask_first,
+        host: options.connect.host.clone(),
+        connect_timeout: seconds(&options.connect.connect_timeout),
+        first_byte_timeout: seconds(&options.connect.first_byte_timeout),
+        idle_timeout: seconds(&options.connect.idle_timeout),
+        tls: options.tls.quick()?,
+        connect: options.connect.quick()?,
         keep_alive: options.no_keep_alive.then_some(false),
         timeout: options.timeout.map(|text| with_unit(text, "s")),
         ..QuickPlan::default()
@@ -123,8 +140,75 @@ fn with_unit(text: String, unit: &str) -> String {
     if bare { text + unit } else { text }
 }
 
-fn text(file: &PathBuf) -> Result<String, Failure> {
-    fs::read_to_string(file)
-        .with_context(|| format!("the body {} can't be read", file.display()))
-        .or_exit(Exit::Usage)
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use clap::Parser;
+    use volley_plan::parse;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    /// The words make the plan that the lines of a file would.
+    fn check(words: &[&str], lines: &str) {
+        let line = Line::try_parse_from(["volley"].iter().chain(words)).unwrap();
+        let made = plan(line.options).map_err(|failure| failure.error.to_string()).unwrap();
+        assert_eq!(made, parse(&format!("requests: 1\nusers: 50\n{lines}")).unwrap(), "{words:?}");
+    }
+
+    #[test]
+    fn words_make_the_plan_that_a_file_would() {
+        check(&["http://h/", "-n", "1", "-t", "7"], "target: http://h/\ntimeout: 7s");
+        let times = ["--connect-timeout", "1", "--first-byte-timeout", "2s", "--idle-timeout", "300ms"];
+        check(
+            &[&["http://h/", "-n1", "-d", "a", "--ask-first=2"], times.as_slice()].concat(),
+            "target: http://h/\nbody: a\nask_first: 2s\nconnect_timeout: 1s\nfirst_byte_timeout: 2s\nidle_timeout: 300ms",
+        );
+        check(&["http://h/", "-n1", "--body-size", "1KiB"], "target: http://h/\nbody_size: 1KiB");
+        check(
+            &["https://h/", "-n1", "-k", "--tls-version", "1.2", "--host", "a:1", "--server-name", "b"],
+            "target: https://h/\nhost: a:1\ntls: { insecure: true, versions: 1.2, server_name: b }",
+        );
+        check(
+            &[
+                "http://h/",
+                "-n1",
+                "--connect-to",
+                "a:1",
+                "--connect-to=b:2",
+                "-6",
+                "--resolve",
+                "30",
+                "--source=::1",
+            ],
+            "target: http://h/\nconnect: { to: ['a:1', 'b:2'], family: 6, resolve: 30s, from: '::1' }",
+        );
+        check(
+            &["http://h/", "-n1", "--unix-socket", "/run/a.sock"],
+            "target: http://h/\nconnect: { unix: /run/a.sock }",
+        );
+    }
+
+    #[test]
+    fn files_are_named_from_the_root_and_pipes_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = fs::canonicalize(folder.path()).unwrap().join("a.bin");
+        fs::write(&file, [0, 255]).unwrap();
+        let (path, name) = (file.to_str().unwrap(), &file.to_str().unwrap()[1..]);
+        check(&["http://h/", "-n1", "-D", path], &format!("target: http://h/\nbody_file: {name}"));
+        check(&["http://h/", "-n1", "-D", "/dev/null"], "target: http://h/\nbody: ''");
+        check(
+            &["https://h/", "-n1", "--cacert", path, "--cert", path, "--key", path],
+            &format!("target: https://h/\ntls: {{ ca: {name}, certificate: {name}, key: {name} }}"),
+        );
+        let line = Line::try_parse_from(["volley", "https://h/", "--cacert", "/nowhere/ca.pem"]).unwrap();
+        let failure = plan(line.options).map(|_| ()).unwrap_err();
+        assert!(failure.exit == Exit::Usage && failure.error.to_string().contains("/nowhere/ca.pem"));
+    }
 }

@@ -50,12 +50,14 @@ pub(crate) struct Options {
 }
 
 /// How this process sends.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct EngineOptions {
     /// Worker threads; one a core where it isn't given.
     pub(crate) workers: Option<NonZeroUsize>,
     /// Whether idle workers spin before they sleep.
     pub(crate) spin: Spin,
+    /// The folder for files that the plan names.
+    pub(crate) files: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -65,7 +67,8 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
     // An empty variable is what scripts have that set it for no run.
     match options.coordinator.as_deref().filter(|url| !url.is_empty()) {
         None => {
-            let engine = EngineOptions { workers: options.workers, spin: options.spin.unwrap_or_default() };
+            let (workers, spin) = (options.workers, options.spin.unwrap_or_default());
+            let engine = EngineOptions { workers, spin, files: Some(plan::folder(&options.plan)) };
             in_this_process(plan, engine, options.allow.list_here()?, options.json)
         }
         Some(_) if options.workers.is_some() || options.spin.is_some() || options.allow.are_given() => {
@@ -158,6 +161,7 @@ async fn follow(
         if document.progress.over {
             return Ok(End::Over { document: Box::new(document), interrupted });
         }
+        progress.tell(&document);
         progress.show(&document);
     }
 }
@@ -165,12 +169,40 @@ async fn follow(
 /// The exit code that a run's end means.
 fn exit(document: &RunDocument) -> Exit {
     let progress = &document.progress;
-    let no_agent = progress.stop_reason.as_deref() == Some("could_not_run") && progress.agents.is_empty();
+    let reason = progress.stop_reason.as_deref();
+    let no_agent = reason == Some("could_not_run") && progress.agents.is_empty();
+    // Whoever waits for what it measures waits in vain, though nothing is wrong with it.
+    let called_off = reason == Some("asked") && progress.run_s <= 0.0;
     match progress.verdict {
         _ if no_agent => Exit::Unreachable,
+        _ if called_off => Exit::CouldNot,
         Some(Verdict::Passed | Verdict::None) => Exit::Passed,
         Some(Verdict::Failed) => Exit::Broken,
         // A run that is over has a verdict; one without can't be trusted either.
         Some(Verdict::Invalid) | None => Exit::CouldNot,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary;
+
+    #[test]
+    fn a_run_that_somebody_else_called_off_is_no_success() {
+        let check = |reason: &str, verdict: Verdict, run_s: f64, expected: Exit| {
+            let mut document: RunDocument =
+                serde_json::from_value(summary::tests::document()).expect("a document");
+            let progress = &mut document.progress;
+            (progress.stop_reason, progress.verdict, progress.run_s) =
+                (Some(reason.to_owned()), Some(verdict), run_s);
+            assert_eq!(exit(&document), expected, "{reason} {verdict:?} after {run_s} s");
+        };
+        check("duration_over", Verdict::None, 5.0, Exit::Passed);
+        check("asked", Verdict::None, 5.0, Exit::Passed);
+        check("asked", Verdict::None, 0.0, Exit::CouldNot);
+        check("asked", Verdict::Invalid, 5.0, Exit::CouldNot);
+        check("could_not_run", Verdict::Invalid, 0.0, Exit::Unreachable);
+        check("duration_over", Verdict::Failed, 5.0, Exit::Broken);
     }
 }

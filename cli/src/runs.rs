@@ -120,9 +120,14 @@ async fn ask(rest: &Rest, command: &Command) -> Result<String, Failure> {
             let request = rest.request(Method::POST, &format!("runs/{id}/adjust"));
             let request = request.header("content-type", "application/json").body(body.to_string());
             let Adjusted { at_s } = rest.ask(request).await?;
-            Ok(format!("the load of run {id} changes at {}\n", seconds(at_s)))
+            Ok(format!("the load of run {id} changes at {}\n", from_when(at_s)))
         }
     }
+}
+
+/// A run time from which on something is so: rounded up, as the run's log has it.
+fn from_when(s: f64) -> String {
+    seconds((s * 10.0 - 1e-6).ceil() / 10.0)
 }
 
 async fn show(rest: &Rest, id: &RunId, as_json: bool) -> Result<String, Failure> {
@@ -178,7 +183,7 @@ mod tests {
         assert!(stopped.contains("r1"), "{stopped}");
         let to = Level { rate: Some("500/s".to_owned()), users: None };
         let adjusted = said(&coordinator, Command::Adjust { id: run("r1"), to }).await.unwrap();
-        assert!(adjusted.contains("12.3 s"), "{adjusted}");
+        assert!(adjusted.contains("12.4 s"), "as the run's log has it: {adjusted}");
         let to = Level { rate: None, users: Some(7) };
         said(&coordinator, Command::Adjust { id: run("r1"), to }).await.unwrap();
         let asked = coordinator.asked();

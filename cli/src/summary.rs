@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 
 use volley_coordinator::RunDocument;
-use volley_coordinator::document::{Percentiles, PhaseTotals, Whole};
+use volley_coordinator::document::{
+    AddressTotals, ConnectionTotals, ErrorCount, NOT_VERIFIED, Percentiles, PhaseTotals, Whole,
+};
 use volley_plan::Verdict;
+use volley_plan::words::counted;
 use volley_stats::ErrorKind;
 
 use crate::format::{bytes, count, milliseconds, percent, rate, seconds, span};
@@ -12,6 +15,10 @@ use crate::processor::CpuTime;
 
 /// How wide the column of names is.
 const NAMES: usize = 13;
+/// Columns of a terminal: what is longer goes on in a further line, where it can be parted.
+const COLUMNS: usize = 80;
+/// Most addresses that are listed.
+const MAX_ADDRESSES: usize = 16;
 
 /// The summary of a run that is over. `cpu` is the generator's own time, where it was this process.
 pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: bool) -> String {
@@ -45,13 +52,11 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
         "statuses",
         progress.statuses.iter().map(|s| format!("{}: {}", s.status, count(s.count))),
     );
-    list(
-        &mut text,
-        "errors",
-        progress.errors.iter().map(|e| format!("{} × {}", count(e.count), words(&e.kind))),
-    );
+    list(&mut text, "errors", progress.errors.iter().map(error));
     row(&mut text, "bytes", &transferred(whole));
-    row(&mut text, "connections", &format!("{} opened", count(whole.connections_opened)));
+    row(&mut text, "connections", &connections(&whole.connections));
+    list(&mut text, "TLS", tls(document).into_iter());
+    list(&mut text, "addresses", addresses(&progress.addresses).into_iter());
     if let Some(cpu) = cpu {
         row(&mut text, "CPU", &processor(cpu));
     }
@@ -77,8 +82,27 @@ fn opening(document: &RunDocument, colours: bool) -> String {
 }
 
 fn row(text: &mut String, name: &str, value: &str) {
-    // Writing to a String can't fail.
-    let _ = writeln!(text, "{name:<NAMES$}{value}");
+    for (index, line) in lines(value).iter().enumerate() {
+        // Writing to a String can't fail.
+        let _ = writeln!(text, "{:<NAMES$}{line}", if index == 0 { name } else { "" });
+    }
+}
+
+/// A value in lines that fit beside the names, parted at spaces; a word that is longer than that stays whole.
+fn lines(value: &str) -> Vec<&str> {
+    const WIDTH: usize = COLUMNS - NAMES;
+    let mut lines = Vec::new();
+    let mut rest = value;
+    while rest.chars().count() > WIDTH {
+        let end = rest.char_indices().nth(WIDTH).map_or(rest.len(), |(end, _)| end);
+        let fitting = rest.get(..=end).unwrap_or(rest).rfind(' ');
+        let Some(space) = fitting.or_else(|| rest.find(' ')) else { break };
+        let (line, more) = rest.split_at(space);
+        lines.push(line.trim_end());
+        rest = more.trim_start();
+    }
+    lines.push(rest);
+    lines
 }
 
 /// A row for each value, the name before the first; nothing without values.
@@ -97,7 +121,7 @@ fn requests(whole: &Whole) -> String {
         count(whole.cancelled)
     );
     if whole.unresolved > 0 {
-        let _ = write!(text, " + {} unresolved (with a lost agent)", count(whole.unresolved));
+        let _ = write!(text, " + {} unresolved", count(whole.unresolved));
     }
     text
 }
@@ -109,8 +133,11 @@ fn lost(document: &RunDocument) -> Vec<String> {
     if whole.missed > 0 || whole.unknown != Some(0) || document.progress.incomplete {
         let unknown =
             whole.unknown.map_or_else(|| "an unknown number".to_owned(), |n| format!("{} unknown", count(n)));
-        let missed = count(whole.missed);
-        lines.push(format!("{missed} missed (sent by nobody), {unknown} (permitted to a lost agent)"));
+        lines.push(format!("{} missed (sent by nobody)", count(whole.missed)));
+        lines.push(format!("{unknown} (permitted to a lost agent)"));
+    }
+    if whole.unresolved > 0 {
+        lines.push(format!("{} unresolved (a lost agent did not report their end)", count(whole.unresolved)));
     }
     if whole.resent > 0 {
         lines.push(format!("{} sent again after an idle connection had been closed", count(whole.resent)));
@@ -155,14 +182,62 @@ fn by_percentile(of: &Percentiles) -> [(&'static str, Option<f64>); 6] {
 fn phases(phases: &[PhaseTotals]) -> impl Iterator<Item = String> {
     phases.iter().map(|phase| {
         let of = &phase.latency_ms;
-        let name = phase.name.replace('_', " ");
+        let name = phase_words(&phase.name);
         let (p50, p99, max) = (milliseconds(of.p50), milliseconds(of.p99), milliseconds(of.max));
         format!("{name:<12}p50 {p50:>10}   p99 {p99:>10}   max {max:>10}")
     })
 }
 
-fn words(kind: &str) -> String {
-    ErrorKind::from_name(kind).map_or_else(|| kind.to_owned(), |kind| kind.words().to_owned())
+/// `7 × connection refused (connect)`. Coordinators that don't send words send a kind all the same.
+fn error(error: &ErrorCount) -> String {
+    let ErrorCount { kind, phase, words, .. } = error;
+    let by_kind = || ErrorKind::from_name(kind).map_or(kind.as_str(), |kind| kind.words());
+    let words = if words.is_empty() { by_kind() } else { words };
+    format!("{} × {words} ({})", count(error.count), phase_words(phase))
+}
+
+fn phase_words(name: &str) -> String {
+    if name == "tls" { "TLS".to_owned() } else { name.replace('_', " ") }
+}
+
+/// What was counted of connections; earlier coordinators count only how many were opened.
+fn connections(of: &ConnectionTotals) -> String {
+    let some = |n: Option<u64>, words: &str| n.map(|n| format!(", {} {words}", count(n))).unwrap_or_default();
+    let reused = some(of.connections_reused, "re-used");
+    let closed = some(of.connections_closed, "closed by the target");
+    format!("{} opened{reused}{closed}", count(of.connections_opened))
+}
+
+/// The handshakes, where there were any or the plan wants them; and that certificates were not verified, if so.
+fn tls(document: &RunDocument) -> Option<String> {
+    let ConnectionTotals { handshakes, handshakes_resumed, .. } = document.progress.whole.connections;
+    let tls = document.parsed_plan().filter(|plan| plan.target.is_tls()).map(|plan| plan.http.tls);
+    let handshakes = handshakes.filter(|n| *n > 0 || tls.is_some())?;
+    let resumed = handshakes_resumed.unwrap_or(0);
+    let doubt = if tls.is_some_and(|tls| tls.insecure) { format!("; {NOT_VERIFIED}") } else { String::new() };
+    Some(format!("{}, {} of them resumed{doubt}", counted(handshakes, "handshake"), count(resumed)))
+}
+
+/// The addresses, where there are several or one could not be connected to.
+fn addresses(addresses: &[AddressTotals]) -> Vec<String> {
+    if addresses.len() < 2 && addresses.iter().all(|address| address.failures == 0) {
+        return Vec::new();
+    }
+    let mut lines: Vec<_> = addresses.iter().take(MAX_ADDRESSES).map(address).collect();
+    let more = addresses.len().saturating_sub(MAX_ADDRESSES) as u64;
+    if more > 0 {
+        lines.push(format!("and {} more of them", count(more)));
+    }
+    lines
+}
+
+fn address(of: &AddressTotals) -> String {
+    let (requests, connections) = (counted(of.requests, "request"), counted(of.connections, "connection"));
+    let failed = match of.failures {
+        0 => String::new(),
+        n => format!(", {}", counted(n, "failed attempt")),
+    };
+    format!("{}: {requests}, {connections}{failed}", of.address)
 }
 
 fn transferred(whole: &Whole) -> String {

@@ -4,7 +4,7 @@
 //! write one of the new form beside the old ones, from the root of the workspace, and name it in that test:
 //!
 //! ```sh
-//! cargo run -p volley-coordinator --example stored_sample -- coordinator/tests/stored/v3.db
+//! cargo run -p volley-coordinator --example stored_sample -- coordinator/tests/stored/v4.db
 //! ```
 
 use std::collections::BTreeMap;
@@ -17,7 +17,10 @@ use volley_coordinator::store::{Arrival, Delivery, Retention, SavedOrder, Sqlite
 use volley_lifecycle::{Action, AgentFacts, AgentShare, Event, Run, Settings};
 use volley_plan::health::HealthSum;
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
-use volley_stats::{ErrorKind, Health, Iterations, Part, Row, RowKey, Second, Timed, Window};
+use volley_stats::{
+    AddressCounts, Addresses, ErrorKind, Health, Iterations, Part, Row, RowKey, SealedWindow, Second, Timed,
+    Window,
+};
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -47,7 +50,7 @@ async fn finished(store: &SqliteStore) -> Done {
             let row = row(5, 0);
             window.rows.insert(RowKey::second(second, 1), row);
         }
-        let facts = WindowFacts::counted(&window);
+        let facts = WindowFacts::counted(&SealedWindow::of(&window));
         keep(store, &run.id, (u64::from(second) + 1, &facts), window, Arrival::InTime).await?;
         store.complete(&run.id, second).await?;
     }
@@ -145,7 +148,8 @@ impl<'a> Decider<'a> {
     /// Its agent reports a window.
     async fn report(&mut self, window: Window) -> Done {
         self.sequence += 1;
-        let facts = WindowFacts::of(self.sequence, &window, false, self.run.load());
+        let sealed = SealedWindow::of(&window);
+        let facts = WindowFacts::of(self.sequence, &sealed, false, self.run.load());
         self.run.handle(1, Event::Window { agent: AGENT, facts });
         let reported = self.run.agents().next().map(|agent| agent.reported).ok_or("an agent")?;
         keep(self.store, self.run.id(), (self.sequence, &reported), window, Arrival::InTime).await
@@ -159,7 +163,7 @@ async fn keep(
     window: Window,
     arrival: Arrival,
 ) -> Done {
-    let window = Arc::new(window);
+    let window = Arc::new(SealedWindow::of(&window));
     store.keep_window(Delivery { run, agent: AGENT, sequence, window: &window, facts, arrival }).await?;
     Ok(())
 }
@@ -213,7 +217,18 @@ fn row(ok: u64, reset: u64) -> Row {
     (row.counters.started, row.counters.ok, row.counters.failed) = (ok + reset, ok, reset);
     row.counters.statuses.add(200, ok);
     row.counters.errors.add(ErrorKind::Reset, reset);
+    let counters = &mut row.counters;
+    (counters.connections_opened, counters.connections_reused, counters.connections_closed) = (2, 3, 4);
+    (counters.handshakes, counters.handshakes_resumed) = (6, 5);
     row
+}
+
+/// What went to each address in one window.
+fn addresses() -> Addresses {
+    let mut addresses = Addresses::default();
+    addresses.add("127.0.0.1:1", &AddressCounts { connections: 1, failures: 0, requests: 10 });
+    addresses.add("[::1]:1", &AddressCounts { connections: 0, failures: 1, requests: 0 });
+    addresses
 }
 
 fn window(second: u32, ok: u64, reset: u64) -> Window {
@@ -222,6 +237,7 @@ fn window(second: u32, ok: u64, reset: u64) -> Window {
     Window {
         rows: BTreeMap::from([(RowKey::second(second, 0), row(ok, reset))]),
         seconds: BTreeMap::from([(second, scalars)]),
+        addresses: addresses(),
         watermark_s: second + 1,
         latest_ns: u64::from(second) * 1_000_000_000,
         ..Window::default()
@@ -257,6 +273,7 @@ fn open_window(second: u32, part: Part) -> Window {
         rows: BTreeMap::from([(key, row), (RowKey::all_steps(second, part), all)]),
         seconds: BTreeMap::from([(second, scalars)]),
         health: BTreeMap::from([(second, health)]),
+        addresses: addresses(),
         watermark_s: second + 1,
         latest_ns: u64::from(second) * 1_000_000_000,
     }

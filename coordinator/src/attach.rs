@@ -21,7 +21,7 @@ const SILENT_FOR: Duration = Duration::from_secs(10);
 
 /// Most reports of one connection that runs' drivers have not taken in. An agent waits for four windows to be kept at most,
 /// and may carry those of the process before it; one that has more on the way waits, and holds nobody else up.
-pub(crate) const MAX_UNREAD: usize = 16;
+pub(crate) const MAX_UNREAD: usize = 6;
 
 /// Speaks with one agent until either side ends the connection.
 pub(crate) async fn attach(

@@ -34,7 +34,9 @@ mod resume;
 mod runs;
 mod start;
 mod turns;
+mod writing;
 
+pub(crate) use allowed::forbids;
 pub(crate) use beside::Ping;
 pub use start::{NewRun, StartError};
 
@@ -92,6 +94,8 @@ pub(crate) struct Shared {
     shelf: Mutex<Shelf>,
     /// Agents that have delivered all that they had of a run that nobody drives any more.
     delivered: Mutex<BTreeSet<Incarnation>>,
+    /// The latest write to the store, if it failed.
+    write_fault: Mutex<Option<writing::Fault>>,
     /// Held by whoever adds something late to such a run.
     late: tokio::sync::Mutex<()>,
     /// Counts changes of the fleet.
@@ -138,6 +142,7 @@ impl Coordinator {
             queue: Mutex::default(),
             shelf: Mutex::default(),
             delivered: Mutex::default(),
+            write_fault: Mutex::default(),
             late: tokio::sync::Mutex::default(),
             fleet_changes: watch::Sender::new(0),
             offered_ns: AtomicU64::new(0),
@@ -182,6 +187,7 @@ impl Coordinator {
         if live.is_over() {
             return Err(StopError::Over(run.clone()));
         }
+        tracing::info!(%run, "stop asked for");
         live.stop.notify_one();
         Ok(())
     }
@@ -240,8 +246,15 @@ impl Shared {
         act(&mut lock(&self.fleet), self.clock.now_ns())
     }
 
+    /// All agents, by name. Those that are gone take part in no run that is over, though they may still come back with
+    /// something of it.
     pub(crate) fn agents(&self) -> Vec<AgentView> {
-        self.fleet(Fleet::list)
+        let mut agents = self.fleet(Fleet::list);
+        let goes_on = |run: &RunId| self.live(run).is_some_and(|live| !live.is_over());
+        for agent in agents.iter_mut().filter(|agent| agent.is_gone()) {
+            agent.run = agent.run.take().filter(goes_on);
+        }
+        agents
     }
 
     /// How many agents there are that a plan wants.

@@ -8,23 +8,29 @@
 use serde::{Deserialize, Serialize};
 use volley_plan::health::HealthSum;
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
-use volley_plan::{Accounts, Adjust, Level, Load, Verdict};
-use volley_stats::Window;
+use volley_plan::{Accounts, Adjust, Level, Load, Plan, Verdict};
+use volley_stats::SealedWindow;
 
+mod adds_up;
 mod agents;
 mod build;
 mod closed;
+mod environment;
 mod sentence;
 mod totals;
 
 /// Parts that the document shares with the event stream: the same words for the same things.
 pub use volley_web::stream::{
-    ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, StatusCount, StepTotals, WarmupTotals,
+    AddressTotals, ConnectionTotals, ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, StatusCount,
+    StepTotals, WarmupTotals,
 };
+
+pub use environment::NOT_VERIFIED;
 
 pub(crate) use agents::part_now;
 pub(crate) use build::{Facts, progress, run_s};
 pub(crate) use closed::{AgentRemains, Remains, closed};
+pub(crate) use environment::environment;
 pub(crate) use totals::{latency_ms, ns_to_ms, ns_to_s, s_to_ns};
 
 /// The version of the document's form; it goes up when a reader of the old form would misread the new one.
@@ -116,11 +122,15 @@ pub struct Progress {
     /// The latest five complete seconds.
     pub last5: Recent,
     /// By step, in the plan's order.
-    pub steps: Vec<StepTotals>,
+    pub steps: Vec<StepDocument>,
     /// Failed requests by kind, most frequent first.
     pub errors: Vec<ErrorCount>,
     /// Final answers by status, ascending.
     pub statuses: Vec<StatusCount>,
+    /// What went to each of the target's addresses, warm-up included, in the order of their texts; `other` stands for
+    /// those beyond 64.
+    #[serde(default)]
+    pub addresses: Vec<AddressTotals>,
     /// By agent.
     pub agents: Vec<AgentDocument>,
     /// What is to be known of the agents' own health, in sentences; empty while all is fine.
@@ -135,9 +145,15 @@ pub struct Progress {
 }
 
 impl RunDocument {
+    /// The plan; `None` where it cannot be read.
+    #[must_use]
+    pub fn parsed_plan(&self) -> Option<Plan> {
+        volley_plan::parse(&self.plan).ok()
+    }
+
     /// The load that was planned, as it was adjusted; `None` where the plan cannot be read.
     pub(crate) fn load(&self) -> Option<Load> {
-        let load = volley_plan::parse(&self.plan).ok()?.load;
+        let load = self.parsed_plan()?.load;
         Some(self.progress.adjusted.iter().fold(load, |load, adjusted| {
             let at_ns = s_to_ns(adjusted.at_s);
             // It was adjusted so, so it can be; a damaged text costs what it says of the seconds after it.
@@ -224,8 +240,9 @@ pub struct Whole {
     pub bytes_received: u64,
     /// Bytes of bodies, without framing.
     pub body_bytes: u64,
-    /// Connections opened.
-    pub connections_opened: u64,
+    /// What was counted of connections.
+    #[serde(flatten)]
+    pub connections: ConnectionTotals,
     /// Latency of ok requests, from when they were due.
     pub latency_ms: Percentiles,
     /// The quickest ok request.
@@ -243,6 +260,17 @@ pub struct Whole {
     pub cancelled_age_ms: Percentiles,
 }
 
+/// One step's totals, and the connections that its requests opened and used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepDocument {
+    /// What pages show of it too.
+    #[serde(flatten)]
+    pub totals: StepTotals,
+    /// What was counted of connections.
+    #[serde(flatten)]
+    pub connections: ConnectionTotals,
+}
+
 /// One agent's part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentDocument {
@@ -254,7 +282,8 @@ pub struct AgentDocument {
     pub version: String,
     /// Worker threads.
     pub workers: u32,
-    /// `preparing`, `ready`, `refused`, `running`, `done` or `lost`.
+    /// `preparing`, `ready`, `refused`, `running`, `leaving`, `done`, `left`, `lost`, or `undelivered` where the store failed
+    /// before it had delivered all that it did.
     pub state: String,
     /// Its part of the load in words: `25 users`, `1 of 3 of the arrivals`.
     #[serde(default)]
@@ -320,7 +349,7 @@ pub struct Late {
 
 impl Late {
     /// Counts one more window.
-    pub(crate) fn add(&mut self, window: &Window) {
+    pub(crate) fn add(&mut self, window: &SealedWindow) {
         let facts = WindowFacts::counted(window);
         self.windows += 1;
         for (sum, more) in [

@@ -4,7 +4,7 @@
 //! While it waits for the store it takes nothing in. What must not wait that long, pings above all, is decided beside it
 //! ([`Live::decide_beside`]), and only what follows from that is carried out here, before anything else is taken in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
@@ -25,7 +25,7 @@ mod carry;
 mod catch_up;
 mod check;
 
-use carry::Hand;
+use carry::{Delivered, Hand};
 use catch_up::CatchUp;
 
 /// What comes into a run from outside.
@@ -72,6 +72,8 @@ pub(crate) struct Driver {
     /// Nothing is kept and acknowledged any more. What is sent goes out unsaved, since the order to stop must get
     /// through and agents take orders without gaps only.
     store_failed: bool,
+    /// Those who have delivered what could not be kept, and have it still.
+    undelivered: BTreeSet<Incarnation>,
     /// The seconds before this one were told to the store as complete.
     completed_s: u32,
     /// The state in which the document was last kept, and when it is to be kept again.
@@ -93,6 +95,7 @@ impl Driver {
             live,
             publisher: Publisher::default(),
             store_failed: false,
+            undelivered: BTreeSet::new(),
             completed_s: 0,
             // As which it was created.
             kept_state: "gathering",
@@ -112,7 +115,7 @@ impl Driver {
     /// Drives the run. Ends when nobody can say anything to it any more, which is when it is forgotten: after its end,
     /// late windows may still come.
     pub(crate) async fn drive(mut self, first: Vec<Action>, mut inbox: mpsc::Receiver<Input>) {
-        self.act(first, &mut Hand::default()).await;
+        self.act(first, &Hand::default()).await;
         loop {
             self.carry_out_aside().await;
             self.settle().await;
@@ -120,7 +123,7 @@ impl Driver {
             let live = self.live.clone();
             tokio::select! {
                 biased;
-                () = live.stop.notified() => self.decide(Event::StopAsked, &mut Hand::default()).await,
+                () = live.stop.notified() => self.decide(Event::StopAsked).await,
                 input = inbox.recv() => match input {
                     Some(input) => self.take(input).await,
                     None => return self.leave().await,
@@ -135,11 +138,14 @@ impl Driver {
         }
     }
 
-    /// Nobody can say anything any more. A run that is left for the next process has its document as it is now.
+    /// Nobody can say anything any more. A run that is left for the next process has its document as it is now; what of one
+    /// that is forgotten could not be kept is delivered to whoever takes what comes late.
     async fn leave(&mut self) {
         self.carry_out_aside().await;
         if !self.live.is_over() && !self.store_failed {
             self.keep_document().await;
+        } else {
+            self.ask_anew();
         }
     }
 
@@ -169,7 +175,7 @@ impl Driver {
         let deadline_ns = self.live.ask(Run::deadline_ns);
         let deadline_ns = deadline_ns.map(|ns| ns.max(self.catch_up.as_ref().map_or(0, CatchUp::until_ns)));
         let publish_ns = self.publisher.next_ns();
-        let keep_ns = (self.live.is_over() && !self.live.is_kept()).then_some(self.keep_at_ns);
+        let keep_ns = (self.live.is_over() && self.has_to_keep()).then_some(self.keep_at_ns);
         let next_ns = [deadline_ns, publish_ns, keep_ns].into_iter().flatten().min().unwrap_or(u64::MAX);
         self.shared.clock.instant(next_ns)
     }
@@ -183,13 +189,21 @@ impl Driver {
             self.keep_now_and_then().await;
         } else if !self.live.is_over() {
             self.end().await;
-        } else if !self.live.is_kept() && self.keep_at_ns <= self.shared.clock.now_ns() {
-            self.keep_document().await;
+        } else if self.has_to_keep() && self.keep_at_ns <= self.shared.clock.now_ns() {
+            let (_, is_kept) = self.keep_document().await;
+            if is_kept && self.store_failed {
+                self.store_works_again();
+            }
         }
     }
 
+    /// Something of a run that is over could not be kept, and is tried again.
+    fn has_to_keep(&self) -> bool {
+        self.store_failed || !self.live.is_kept()
+    }
+
     async fn end(&mut self) {
-        let document = self.keep_document().await;
+        let (document, _) = self.keep_document().await;
         tracing::info!(run = %document.id, sentence = %document.progress.sentence, "run finished");
         let ticks = self.ticks_from_store(&document).await;
         self.publisher.finish(&self.shared, &self.live, ticks, document.progress);
@@ -222,8 +236,9 @@ impl Driver {
         self.completed_s = published_s;
         self.live.compare_agents(published_s);
         let run = &self.live.head.id;
-        if let Err(error) = self.shared.store.complete(run, published_s).await {
-            return self.store_has_failed(&error, &mut Hand::default()).await;
+        let completed = self.shared.store.complete(run, published_s).await;
+        if let Err(error) = self.shared.wrote(completed) {
+            return self.store_has_failed(&error).await;
         }
         for from_s in self.publisher.minutes_due() {
             let run_s = self.live.run_s(self.shared.clock.now_ns());
@@ -250,17 +265,23 @@ impl Driver {
         }
     }
 
-    async fn keep_document(&mut self) -> RunDocument {
+    /// Gives the document, and whether it is kept.
+    async fn keep_document(&mut self) -> (RunDocument, bool) {
         let document = self.shared.document_of(&self.live);
         self.keep_at_ns = self.shared.clock.now_ns().saturating_add(KEEP_DOCUMENT_NS);
-        match self.shared.store.update(&document).await {
-            Ok(()) if document.progress.over => self.live.set_kept(),
-            Ok(()) => {}
+        let updated = self.shared.store.update(&document).await;
+        match self.shared.wrote(updated) {
+            Ok(()) => {
+                if document.progress.over {
+                    self.live.set_kept();
+                }
+                (document, true)
+            }
             Err(error) => {
                 tracing::error!(run = %document.id, %error, "the run's document could not be kept");
+                (document, false)
             }
         }
-        document
     }
 
     /// A deadline has come. A run that gave up waiting is offered those that are there all the same, so that it can
@@ -271,14 +292,14 @@ impl Driver {
             let agents = self.shared.idle_agents_for(id, &self.live.head.plan.agents);
             self.offered(agents).await;
         }
-        self.decide(Event::Time, &mut Hand::default()).await;
+        self.decide(Event::Time).await;
     }
 
     /// Carries out what was decided beside the driver.
     async fn carry_out_aside(&mut self) {
         let actions = self.live.take_aside();
         if !actions.is_empty() {
-            self.act(actions, &mut Hand::default()).await;
+            self.act(actions, &Hand::default()).await;
         }
     }
 
@@ -287,9 +308,9 @@ impl Driver {
         match input {
             Input::Offered(agents) => self.offered(agents).await,
             Input::Forbidden { reason } => {
-                self.decide(Event::Forbidden { reason }, &mut Hand::default()).await;
+                self.decide(Event::Forbidden { reason }).await;
             }
-            Input::Leaving { agent } => self.decide(Event::Leaving { agent }, &mut Hand::default()).await,
+            Input::Leaving { agent } => self.decide(Event::Leaving { agent }).await,
             Input::Reported { agent, of, report, place } => {
                 drop(place);
                 self.reported(agent, of, report).await;
@@ -302,7 +323,7 @@ impl Driver {
         for facts in agents {
             let agent = facts.incarnation;
             if self.live.ask(Run::wants_agents) {
-                self.decide(Event::Joined(facts), &mut Hand::default()).await;
+                self.decide(Event::Joined(facts)).await;
             } else {
                 self.shared.free(agent, &self.live.head.id);
             }
@@ -310,7 +331,6 @@ impl Driver {
     }
 
     async fn reported(&mut self, agent: Incarnation, of: Option<Incarnation>, report: Report) {
-        let mut hand = Hand::default();
         let event = match report {
             Report::Ready => Event::Ready { agent },
             Report::Refused { reason } => Event::Refused { agent, reason },
@@ -324,12 +344,11 @@ impl Driver {
                     return self.shared.turn_away(agent, &fault.to_string());
                 }
                 let facts = WindowFacts::of(sequence, &window, last, &plan.load);
-                hand.window = Some(Arc::new(window));
-                hand.carrier = of.filter(|of| *of != agent).map(|_| agent);
-                Event::Window { agent: of.unwrap_or(agent), facts }
+                let (measurer, window) = (of.unwrap_or(agent), Arc::new(window));
+                return self.deliver(Delivered { agent: measurer, by: agent, window, facts }).await;
             }
         };
-        self.decide(event, &mut hand).await;
+        self.decide(event).await;
     }
 }
 

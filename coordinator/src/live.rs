@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 use volley_lifecycle::{Level, Note, Run};
 use volley_plan::link::Incarnation;
-use volley_stats::{ErrorKind, Health, Part, SECOND_NS, Window};
+use volley_stats::{ErrorKind, Health, Part, SECOND_NS, SealedWindow};
 use volley_web::stream::{LogLine, Tick};
 
 use crate::document::{Facts, Late, Progress, QueuePlace, RunDocument, ns_to_s, progress, run_s};
@@ -172,7 +172,7 @@ impl Live {
     }
 
     /// Remembers when each kind of error was first and last seen, and how hard the agents were at work.
-    pub(crate) fn see(&self, agent: Incarnation, window: &Window) {
+    pub(crate) fn see(&self, agent: Incarnation, window: &SealedWindow) {
         let mut inner = self.inner();
         for (second, health) in &window.health {
             inner.strains.entry(*second).or_default().merge(Strain::of(health));
@@ -213,7 +213,7 @@ impl Live {
     }
 
     /// Counts what came after the end.
-    pub(crate) fn count_late(&self, window: &Window) {
+    pub(crate) fn count_late(&self, window: &SealedWindow) {
         self.inner().late.add(window);
     }
 
@@ -290,7 +290,7 @@ impl Live {
 }
 
 impl Inner {
-    fn note_health(&mut self, agent: Incarnation, window: &Window) {
+    fn note_health(&mut self, agent: Incarnation, window: &SealedWindow) {
         let Some((&second, health)) = window.health.last_key_value() else { return };
         let latest = self.healths.entry(agent).or_insert((second, *health));
         if second >= latest.0 {

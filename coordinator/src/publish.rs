@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use volley_stats::Window;
+use volley_stats::SealedWindow;
 use volley_web::stream::Tick;
 
 use crate::coordinator::Shared;
@@ -51,7 +51,7 @@ impl Publisher {
     }
 
     /// Results were added to these seconds.
-    pub(crate) fn touch(&mut self, window: &Window, now_ns: u64) {
+    pub(crate) fn touch(&mut self, window: &SealedWindow, now_ns: u64) {
         let published_s = self.published_s;
         let of_rows = window.rows.keys().flat_map(|key| key.from_s..key.to_s.min(published_s));
         let of_seconds = window.seconds.keys().copied();

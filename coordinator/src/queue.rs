@@ -5,13 +5,14 @@
 //! runs are told that it is their turn, with the agents that are theirs.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use volley_lifecycle::AgentFacts;
-use volley_plan::Plan;
 use volley_plan::link::{Incarnation, RunId};
 use volley_plan::words::counted;
+use volley_plan::{Connect, Destination, Plan};
 
 use crate::document::QueuePlace;
 use crate::fleet::Fleet;
@@ -35,15 +36,33 @@ pub(crate) struct Queue {
 struct Entry {
     run: RunId,
     plan: Arc<Plan>,
+    /// What it loads.
+    loads: Vec<Loaded>,
     /// Where to say that it is its turn; `None` once that is said.
     waits: Option<oneshot::Sender<Vec<AgentFacts>>>,
 }
 
 impl Entry {
-    /// Two runs on the same target disturb each other's measurement.
-    fn collides(&self, other: &Self) -> bool {
+    fn new(run: RunId, plan: Arc<Plan>, waits: Option<oneshot::Sender<Vec<AgentFacts>>>) -> Self {
+        let loads = plan.destinations().iter().map(Loaded::of).collect();
+        Self { run, plan, loads, waits }
+    }
+
+    /// What both load, unless either may go on beside others: two runs on one target disturb each other's measurement.
+    fn collides(&self, other: &Self) -> Option<&Loaded> {
         let beside = self.plan.agents.beside || other.plan.agents.beside;
-        !beside && target(&self.plan) == target(&other.plan)
+        self.loads.iter().find(|loaded| !beside && other.loads.contains(loaded))
+    }
+
+    /// What is loaded as the plan's readers know it.
+    fn named(&self, loaded: &Loaded) -> String {
+        let Connect { to, unix, .. } = &self.plan.http.connect;
+        if to.is_empty() && unix.is_none() {
+            return self.plan.target.authority().to_owned();
+        }
+        let destinations = self.plan.destinations();
+        let found = destinations.iter().find(|destination| Loaded::of(destination) == *loaded);
+        found.map_or_else(|| self.plan.target.authority().to_owned(), Destination::to_string)
     }
 
     fn place(&self, place: usize, because: String) -> (RunId, QueuePlace) {
@@ -51,17 +70,29 @@ impl Entry {
     }
 }
 
-/// Host and port, one for all ways to write a host that lead to the same one without a look-up: the root's dot at the end
-/// of a name says nothing, and all loopback names and addresses are the agents' own hosts.
-fn target(plan: &Plan) -> (&str, u16) {
-    let target = &plan.target;
-    let host = target.host().strip_suffix('.').unwrap_or(target.host());
-    let is_local_name = host == LOCAL || host.ends_with(".localhost");
-    let is_local = target.ip().map_or(is_local_name, |ip| {
-        let ip = ip.to_canonical();
-        ip.is_loopback() || ip.is_unspecified()
-    });
-    (if is_local { LOCAL } else { host }, target.port())
+/// What a run loads, whatever it calls it: where connections go, and not what `Host` says. One for all ways to write a host
+/// that lead to the same one without a look-up: the root's dot at the end of a name says nothing, and all loopback names and
+/// addresses are the agents' own hosts.
+#[derive(Debug, PartialEq, Eq)]
+enum Loaded {
+    Port(String, u16),
+    Socket(PathBuf),
+}
+
+impl Loaded {
+    fn of(destination: &Destination) -> Self {
+        let remote = match destination {
+            Destination::Remote(remote) => remote,
+            Destination::Unix(path) => return Self::Socket(path.clone()),
+        };
+        let host = remote.host.strip_suffix('.').unwrap_or(&remote.host);
+        let is_local_name = host == LOCAL || host.ends_with(".localhost");
+        let is_local = remote.ip().map_or(is_local_name, |ip| {
+            let ip = ip.to_canonical();
+            ip.is_loopback() || ip.is_unspecified()
+        });
+        Self::Port((if is_local { LOCAL } else { host }).to_owned(), remote.port)
+    }
 }
 
 /// What became of those that wait.
@@ -77,13 +108,13 @@ impl Queue {
     /// A run that is to wait for its turn, as the last.
     pub(crate) fn enter(&mut self, run: RunId, plan: Arc<Plan>) -> Turn {
         let (tell, turn) = oneshot::channel();
-        self.runs.push(Entry { run, plan, waits: Some(tell) });
+        self.runs.push(Entry::new(run, plan, Some(tell)));
         turn
     }
 
     /// A run that goes on since before this coordinator was started.
     pub(crate) fn goes_on(&mut self, run: RunId, plan: Arc<Plan>) {
-        self.runs.push(Entry { run, plan, waits: None });
+        self.runs.push(Entry::new(run, plan, None));
     }
 
     /// A run is over, or will never begin.
@@ -122,13 +153,15 @@ impl Queue {
     /// The run that loads the target, or will do so before this one; and how many wait for it with this one.
     fn in_the_way_of(&self, index: usize) -> Option<(usize, String)> {
         let entry = &self.runs[index];
-        let colliding = || self.runs.iter().enumerate().filter(|(_, other)| entry.collides(other));
-        let ahead = colliding().filter(|(other, of)| of.waits.is_some() && *other < index).count();
-        let going = colliding().find(|(_, other)| other.waits.is_none()).map(|(_, other)| other);
-        let first =
-            going.or_else(|| colliding().find(|(other, _)| *other < index).map(|(_, other)| other))?;
+        let colliding = || {
+            let with = |(at, other)| Some((at, other, entry.collides(other)?));
+            self.runs.iter().enumerate().filter_map(with)
+        };
+        let ahead = colliding().filter(|(at, other, _)| other.waits.is_some() && *at < index).count();
+        let going = colliding().find(|(_, other, _)| other.waits.is_none());
         let verb = if going.is_some() { "loads" } else { "comes first on" };
-        let because = format!("run {} {verb} {}", first.run, entry.plan.target.authority());
+        let (_, first, loaded) = going.or_else(|| colliding().find(|(at, ..)| *at < index))?;
+        let because = format!("run {} {verb} {}", first.run, entry.named(loaded));
         Some((ahead + 1, because))
     }
 

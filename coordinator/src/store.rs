@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use thiserror::Error;
 use volley_lifecycle::{AgentRecord, RunRecord};
 use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
-use volley_stats::{Health, Window};
+use volley_stats::{Health, SealedWindow};
 
 use crate::document::{RunDocument, RunSummary};
 
@@ -98,8 +98,8 @@ pub struct Delivery<'a> {
     pub agent: Incarnation,
     /// Its number, from 1.
     pub sequence: u64,
-    /// The results. Shared, since a store may finish with them on another thread.
-    pub window: &'a Arc<Window>,
+    /// The results, checked. Shared, since a store may finish with them on another thread.
+    pub window: &'a Arc<SealedWindow>,
     /// The sum of what the agent has reported, this window included. Of a late one it is left out: it is in no total.
     pub facts: &'a WindowFacts,
     /// In time or late.

@@ -10,7 +10,9 @@ use volley_plan::link::{
     FromAgent, Hello, Incarnation, Lease, Order, PROTOCOL, Progress, Report, RoundTrip, RunId, ToAgent,
 };
 use volley_plan::{AgentsWanted, Plan, parse};
-use volley_stats::{ErrorKind, Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
+use volley_stats::{
+    ErrorKind, Health, Iterations, Part, Row, RowKey, SECOND_NS, SealedWindow, Second, Timed, Window,
+};
 
 use crate::fleet::VERSION;
 use crate::{Coordinator, MemoryStore, NewRun, RunDocument, Settings, Store};
@@ -111,6 +113,7 @@ pub(crate) fn open_window(second: u32, part: Part, (ok, missed): (u64, u64), lag
         health: BTreeMap::from([(second, health)]),
         watermark_s: second + 1,
         latest_ns: u64::from(second) * SECOND_NS + SECOND_NS / 2,
+        ..Window::default()
     }
 }
 
@@ -204,11 +207,12 @@ impl FakeAgent {
         window: Window,
         last: bool,
     ) {
-        let report = Report::Window { sequence, window, last };
+        let report = Report::Window { sequence, window: SealedWindow::of(&window), last };
         self.send(FromAgent::Report { run: run.clone(), of: Some(of), report }).await;
     }
 
     pub(crate) async fn deliver(&self, run: &RunId, sequence: u64, window: Window, last: bool) {
+        let window = SealedWindow::of(&window);
         self.report(run, Report::Window { sequence, window, last }).await;
     }
 

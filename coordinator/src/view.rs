@@ -1,13 +1,14 @@
 //! From what the coordinator knows to what pages and streams show.
 
 use volley_plan::{Accounts, Adjust, Level, Model, Verdict};
-use volley_stats::{MergedSecond, Second, Timed};
-use volley_web::stream::{AgentShare, LogLine, PhaseTotals, Snapshot, Tick, Totals};
+use volley_stats::{ErrorKind, MergedSecond, Second, Timed};
+use volley_web::stream::{AgentShare, ErrorCount, LogLine, PhaseTotals, Snapshot, Tick, Totals};
 use volley_web::{AdjustForm, Agent, Fault, RunLink, RunPage, RunRow};
 
 use crate::at_work::AtWork;
 use crate::document::{
-    Adjusted, AgentDocument, Progress, RunDocument, RunSummary, Whole, latency_ms, ns_to_ms, ns_to_s,
+    Adjusted, AgentDocument, Progress, RunDocument, RunSummary, Whole, environment, latency_ms, ns_to_ms,
+    ns_to_s,
 };
 use crate::fleet::AgentView;
 use crate::store::Strain;
@@ -79,12 +80,22 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         whole: totals(&progress.whole, &progress.accounts, progress.phases),
         warmup: progress.warmup,
         last5: progress.last5,
-        steps: progress.steps,
-        errors: progress.errors,
+        steps: progress.steps.into_iter().map(|step| step.totals).collect(),
+        errors: progress.errors.into_iter().map(with_words).collect(),
         statuses: progress.statuses,
+        addresses: progress.addresses,
         agents: progress.agents.into_iter().map(agent_share).collect(),
         health_notes: progress.health_notes,
     }
+}
+
+/// Documents of earlier versions have the kinds of errors only.
+fn with_words(mut error: ErrorCount) -> ErrorCount {
+    if error.words.is_empty() {
+        let kind = ErrorKind::from_name(&error.kind);
+        error.words = kind.map(ErrorKind::words).unwrap_or_default().to_owned();
+    }
+    error
 }
 
 /// What a load was adjusted to, and when: `500/s from 12.3 s on`.
@@ -115,6 +126,7 @@ fn totals(whole: &Whole, accounts: &Accounts, phases: Vec<PhaseTotals>) -> Total
         service_ms: whole.service_ms,
         cancelled_age_ms: whole.cancelled_age_ms,
         phases,
+        connections: whole.connections,
     }
 }
 
@@ -157,9 +169,11 @@ fn agent_share(agent: AgentDocument) -> AgentShare {
 /// The page of one run.
 pub(crate) fn run_page(document: RunDocument, ticks: Vec<Tick>) -> RunPage {
     let adjust = if document.progress.over { AdjustForm::default() } else { adjust_form(&document) };
+    let environment = document.parsed_plan().as_ref().map(environment).unwrap_or_default();
     let log: Vec<LogLine> = document.log;
     RunPage {
         adjust,
+        environment,
         id: document.id.to_string(),
         name: document.name,
         target: document.target,

@@ -1,8 +1,10 @@
-//! Which targets may be loaded, and how hard: rules that a coordinator holds plans and the addresses of their targets
+//! Which targets may be loaded, and how hard: rules that a coordinator holds plans and the addresses of their destinations
 //! against, and an agent once more, with every address that it is about to connect to.
 //!
 //! A rule is `WHOM[:PORT[-PORT]] [max RATE]`, where WHOM is a name (`shop.test`), all names below one (`*.example.org`),
-//! an address or a network (`10.0.0.7`, `10.0.0.0/8`, `[fd00::/8]:8080`), or `any`.
+//! an address or a network (`10.0.0.7`, `10.0.0.0/8`, `[fd00::/8]:8080`), or `any`; or it is about a Unix socket
+//! (`unix:/run/app.sock`), or about all of them (`unix:*`), which `any` is not: what listens there trusts who is on its
+//! machine.
 //!
 //! Link-local addresses are for those only whose rule names that very address, since the services behind them trust
 //! whoever reaches them; and where clouds hand out their credentials, nothing is ever loaded.
@@ -11,8 +13,9 @@ mod rule;
 
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
-use crate::model::{Level, Load, Model, Plan, Target};
+use crate::model::{Destination, Level, Load, Model, Plan, Remote};
 use crate::shape::Rate;
 use rule::Rule;
 
@@ -69,6 +72,15 @@ pub enum Denied {
     Target {
         /// Host and port.
         target: String,
+    },
+    /// No rule is about the Unix socket.
+    #[error(
+        "the socket {socket} is not on the allow-list, and `any` is about hosts only; to load it, add the rule `unix:{socket}` \
+         (`--allow`, `--allow-file`)"
+    )]
+    Unix {
+        /// Its path.
+        socket: String,
     },
     /// A name leads to an address that no rule is about.
     #[error(
@@ -147,10 +159,10 @@ impl AllowList {
         if faults.is_empty() { Ok(Self { rules, burden: None }) } else { Err(faults) }
     }
 
-    /// Whatever isn't refused always.
+    /// Whatever isn't refused always, Unix sockets among it.
     #[must_use]
     pub fn anything() -> Self {
-        Self { rules: vec![Rule::any()], burden: None }
+        Self { rules: vec![Rule::any(), Rule::any_socket()], burden: None }
     }
 
     /// The machine that asks.
@@ -165,43 +177,62 @@ impl AllowList {
         self.rules.is_empty()
     }
 
-    /// Whether a plan's target may be loaded as hard as the plan says.
+    /// Whether all of a plan's destinations may be loaded as hard as the plan says.
     ///
     /// # Errors
     /// As [`Self::permits`].
     pub fn permits_plan(&self, plan: &Plan) -> Result<(), Denied> {
-        self.permits(&plan.target, &plan.load)
+        self.permits(plan, &plan.load)
     }
 
-    /// Whether a target may be loaded so hard. A name that no rule names is let through where a rule for addresses may
-    /// turn out to be about it: [`Self::needs_addresses`] says so, and [`Self::permits_address`] decides.
+    /// Whether all of a plan's destinations may be loaded so hard: each as if it were the only one.
     ///
     /// # Errors
     /// [`Denied`] says what the rules lack.
-    pub fn permits(&self, target: &Target, load: &Load) -> Result<(), Denied> {
-        self.for_load(load).permits_target(target)
+    pub fn permits(&self, plan: &Plan, load: &Load) -> Result<(), Denied> {
+        let list = self.for_load(load);
+        plan.destinations().iter().try_for_each(|destination| list.permits_destination(destination))
     }
 
-    /// The same of the list that [`Self::for_load`] or [`Self::for_level`] gives.
+    /// Whether this may be connected to. Ask it of the list that [`Self::for_load`] or [`Self::for_level`] gives. A name that
+    /// no rule names is let through where a rule for addresses may turn out to be about it: [`Self::needs_addresses`] says
+    /// so, and [`Self::permits_address`] decides.
     ///
     /// # Errors
     /// As [`Self::permits`].
-    pub fn permits_target(&self, target: &Target) -> Result<(), Denied> {
-        let (host, port) = (target.host(), target.port());
-        if let Some(address) = target.ip() {
-            return self.permits_address(host, address, port);
+    pub fn permits_destination(&self, destination: &Destination) -> Result<(), Denied> {
+        match destination {
+            Destination::Remote(remote) => self.permits_remote(remote),
+            Destination::Unix(path) => self.permits_unix(path),
         }
-        let name = written(host, port);
-        self.decide(&name, |rule| rule.names(host) || rule.is_network(), port)
-            .unwrap_or(Err(Denied::Target { target: name }))
     }
 
-    /// Whether no rule that names the target's host permits it, so that each of its addresses has to be asked about.
+    fn permits_remote(&self, remote: &Remote) -> Result<(), Denied> {
+        let Remote { host, port, .. } = remote;
+        if let Some(address) = remote.ip() {
+            return self.permits_address(host, address, *port);
+        }
+        let target = remote.to_string();
+        self.decide(&target, |rule| rule.has_port(*port) && (rule.names(host) || rule.is_network()))
+            .unwrap_or(Err(Denied::Target { target }))
+    }
+
+    /// Whether a Unix socket may be connected to. Ask it of the list that [`Self::for_load`] or [`Self::for_level`] gives.
+    ///
+    /// # Errors
+    /// As [`Self::permits`].
+    pub fn permits_unix(&self, path: &Path) -> Result<(), Denied> {
+        let socket = path.display().to_string();
+        self.decide(&format!("unix:{socket}"), |rule| rule.holds_socket(path))
+            .unwrap_or(Err(Denied::Unix { socket }))
+    }
+
+    /// Whether no rule that names the host permits it, so that each of its addresses has to be asked about.
     #[must_use]
-    pub fn needs_addresses(&self, target: &Target) -> bool {
-        let (host, port) = (target.host(), target.port());
-        let by_name = || self.decide(host, |rule| rule.names(host), port);
-        target.ip().is_none() && !matches!(by_name(), Some(Ok(())))
+    pub fn needs_addresses(&self, remote: &Remote) -> bool {
+        let Remote { host, port, .. } = remote;
+        let by_name = || self.decide(host, |rule| rule.has_port(*port) && rule.names(host));
+        remote.ip().is_none() && !matches!(by_name(), Some(Ok(())))
     }
 
     /// The same rules for what is to be loaded so hard: those that bound the rate lower aren't enough then.
@@ -240,10 +271,11 @@ impl AllowList {
         }
         if is_link_local(address) {
             return self
-                .decide(&target, |rule| rule.is_only(address), port)
+                .decide(&target, |rule| rule.has_port(port) && rule.is_only(address))
                 .unwrap_or(Err(Denied::LinkLocal { address: target }));
         }
-        let decided = self.decide(&target, |rule| rule.names(host) || rule.holds(address), port);
+        let is_about = |rule: &Rule| rule.has_port(port) && (rule.names(host) || rule.holds(address));
+        let decided = self.decide(&target, is_about);
         decided.unwrap_or_else(|| {
             Err(match host.parse::<IpAddr>() {
                 Ok(_) => Denied::Target { target },
@@ -252,9 +284,9 @@ impl AllowList {
         })
     }
 
-    /// What the rules that are `about` the target say of the load; `None` where there are none.
-    fn decide(&self, target: &str, about: impl Fn(&Rule) -> bool, port: u16) -> Option<Result<(), Denied>> {
-        let mut rules = self.rules.iter().filter(|rule| rule.has_port(port) && about(rule)).peekable();
+    /// What the rules that are about the target say of the load; `None` where there are none.
+    fn decide(&self, target: &str, is_about: impl Fn(&Rule) -> bool) -> Option<Result<(), Denied>> {
+        let mut rules = self.rules.iter().filter(|rule| is_about(rule)).peekable();
         rules.peek()?;
         let mut most = Rate::ZERO;
         for rule in rules {
@@ -273,10 +305,10 @@ impl AllowList {
 }
 
 impl Denied {
-    /// The addresses of a target's name can't be found out, and are needed.
+    /// The addresses of a destination's name can't be found out, and are needed.
     #[must_use]
-    pub fn unresolved(target: &Target, why: impl Display) -> Self {
-        Self::Unresolved { name: written(target.host(), target.port()), why: why.to_string() }
+    pub fn unresolved(destination: impl Display, why: impl Display) -> Self {
+        Self::Unresolved { name: destination.to_string(), why: why.to_string() }
     }
 }
 

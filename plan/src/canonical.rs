@@ -1,15 +1,17 @@
 //! The canonical form of a plan, what agents are sent and what the hash is taken over. It is itself a plan in the
-//! same grammar: the long form of each part, with every default written out.
+//! same grammar: the long form of each part, with the defaults written out that plans have had from the first.
 
 mod hash;
+mod http;
 mod load;
 mod scenarios;
 
 pub use hash::{PlanHash, PlanHashError};
 
-use crate::model::{AgentsWanted, HttpOptions, Plan};
+use crate::model::{AgentsWanted, Plan};
 use crate::parse::escape_template;
 use crate::units::format_duration;
+use http::CanonicalHttp;
 use load::CanonicalLoad;
 use scenarios::Scenarios;
 use serde::Serialize;
@@ -17,8 +19,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl Plan {
-    /// The plan as JSON, the same text for the same plan: keys in one order, all defaults written out, no white
-    /// space. [`crate::parse`] reads the same plan from it.
+    /// The plan as JSON, the same text for the same plan: keys in one order, no white space. A key that came later is left out
+    /// where it says the default, so that older plans keep their hash. [`crate::parse`] reads the same plan from it.
     pub fn canonical_json(&self) -> String {
         serde_json::to_string(&Canonical::of(self))
             .expect("texts, whole numbers and booleans under text keys always have a JSON form")
@@ -35,17 +37,6 @@ struct Canonical<'p> {
     load: CanonicalLoad,
     scenarios: Scenarios<'p>,
     agents: CanonicalAgents<'p>,
-}
-
-#[derive(Serialize)]
-struct CanonicalHttp {
-    keep_alive: bool,
-    timeout: Written,
-    connect_timeout: Written,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    connections: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    number_header: Option<String>,
 }
 
 /// What says the default is left out but for the first two, so that plans which don't say it keep their hash.
@@ -77,18 +68,6 @@ impl<'p> Canonical<'p> {
             load: CanonicalLoad::of(&plan.load),
             scenarios: Scenarios(&plan.scenarios),
             agents: CanonicalAgents::of(&plan.agents),
-        }
-    }
-}
-
-impl CanonicalHttp {
-    fn of(http: &HttpOptions) -> Self {
-        Self {
-            keep_alive: http.keep_alive,
-            timeout: Written(http.timeout),
-            connect_timeout: Written(http.connect_timeout),
-            connections: http.connections,
-            number_header: http.number_header.as_deref().map(escape_template),
         }
     }
 }

@@ -19,5 +19,5 @@ pub use canonical::{PlanHash, PlanHashError};
 pub use grant::Ledger;
 pub use mix::Mix;
 pub use model::*;
-pub use parse::{Fault, Faults, MAX_FAULTS, Place, QuickPlan, parse, parse_bytes};
+pub use parse::{Fault, Faults, MAX_FAULTS, Place, QuickConnect, QuickPlan, QuickTls, parse, parse_bytes};
 pub use verdict::{Accounts, Verdict};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use volley_stats::Window;
+use volley_stats::SealedWindow;
 
 use crate::model::{Adjust, Level};
 
@@ -22,7 +22,7 @@ pub use facts::WindowFacts;
 pub use share::{Bounds, Hand, Share};
 
 /// The version of this vocabulary. Coordinator and agent must have the same.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// How long a lease lasts unless the plan says longer, in nanoseconds.
 pub const LEASE_NS: u64 = 3_000_000_000;
@@ -227,8 +227,9 @@ pub enum Report {
     Window {
         /// Numbered from 1 without gaps by (run, incarnation).
         sequence: u64,
-        /// The results.
-        window: Window,
+        /// The results. They have come from elsewhere, so nothing is added to others before it is
+        /// [checked](SealedWindow::check).
+        window: SealedWindow,
         /// Nothing more will come: no request is in flight and none will be sent.
         last: bool,
     },

@@ -2,21 +2,31 @@
 
 mod adjust;
 mod agents;
+mod connect;
+mod files;
+mod http;
 mod load;
 mod method;
 mod scenario;
 mod target;
+mod tls;
 mod tolerance;
+mod zone;
 
 pub use adjust::{Adjust, AdjustError, Level};
 pub use agents::{AgentsWanted, MAX_AGENTS, MAX_LABEL_CHARS, MAX_LABELS, ShareBy, is_label};
+pub use connect::{
+    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Remote, RemoteError, Resolve,
+};
+pub use files::{FileName, FileNameError};
+pub use http::HttpOptions;
 pub use load::{Amount, ClosedLoad, Load, Model, OpenLoad, Users};
 pub use method::{Method, MethodError, is_token};
-pub use scenario::{Request, Scenario, Step, Think};
+pub use scenario::{Body, BodyCheck, Check, MAX_FILLED_BYTES, Request, Scenario, Statuses, Step, Think};
 pub use target::{Target, TargetError};
+pub use tls::{Tls, TlsVersion};
 pub use tolerance::{Tolerance, ToleranceError};
-
-use std::time::Duration;
+pub use zone::ZoneError;
 
 /// Most bytes of a plan's text, and of its canonical form.
 pub const MAX_PLAN_BYTES: usize = 1 << 20;
@@ -78,46 +88,14 @@ impl Plan {
         if self.scenarios.iter().all(is_single) { "request" } else { "iteration" }
     }
 
+    /// Where connections go: the target, or what the plan names in its place. At least one.
+    pub fn destinations(&self) -> Vec<Destination> {
+        self.http.connect.destinations(&self.target)
+    }
+
     /// The requests of all scenarios; the place of each is its [`StepId`](volley_stats::StepId).
     pub fn requests(&self) -> impl Iterator<Item = &Request> {
         self.scenarios.iter().flat_map(Scenario::requests)
-    }
-}
-
-/// How requests and connections are handled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpOptions {
-    /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
-    /// The most that a whole request may take, connecting included.
-    pub timeout: Duration,
-    /// The most that connecting may take.
-    pub connect_timeout: Duration,
-    /// In the open model, most connections that are open at the same time, over all agents: 1 to [`MAX_IN_FLIGHT`];
-    /// an iteration waits for one. `None` bounds them by what is in flight. In the closed model, where each user has
-    /// one of its own, it is always `None`.
-    pub connections: Option<u32>,
-    /// The header line in which each request tells the number of its iteration, twenty digits long; none where it is not
-    /// to tell. With it a target's log says which requests of a run reached it.
-    pub number_header: Option<String>,
-}
-
-impl HttpOptions {
-    /// The time-out of a request whose plan names none.
-    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-    /// The time-out of connecting where the plan names none; a shorter `timeout` bounds it.
-    pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-}
-
-impl Default for HttpOptions {
-    fn default() -> Self {
-        Self {
-            keep_alive: true,
-            timeout: Self::DEFAULT_TIMEOUT,
-            connect_timeout: Self::DEFAULT_CONNECT_TIMEOUT,
-            connections: None,
-            number_header: None,
-        }
     }
 }
 

@@ -19,7 +19,7 @@ mod template;
 mod yaml;
 
 pub use fault::{Fault, Faults, MAX_FAULTS, Place};
-pub use quick::QuickPlan;
+pub use quick::{QuickConnect, QuickPlan, QuickTls};
 pub(crate) use scenarios::verb_of;
 pub(crate) use template::escape as escape_template;
 

@@ -1,6 +1,10 @@
-//! Durations as plans and flags write them: numbers with units, never bare.
+//! Durations and sizes as plans and flags write them: numbers with units, never bare.
+
+mod size;
 
 use std::time::Duration;
+
+pub use size::{SIZE_UNITS, SizeError, format_size, parse_size};
 
 /// The units of a duration, as messages list them.
 pub const DURATION_UNITS: &str = "ns us ms s m h";

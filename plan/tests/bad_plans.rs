@@ -43,11 +43,17 @@ fn case_49_errors_of_scenarios() {
 }
 
 #[test]
+fn case_49_errors_of_connections_and_checks() {
+    check_all(include_str!("bad_http.txt"), 45);
+}
+
+#[test]
 fn case_49_faults_name_file_line_field_and_expectation() {
     let faults = parse("target: http//x\nusers: -1\nduration: 1s\n").unwrap_err();
     assert_eq!(
         faults.in_file("perf/x.yaml"),
-        "perf/x.yaml:1:9: target: found a text without http:// in front, expected an http:// URL \
+        "perf/x.yaml:1:9: target: found a text without http:// or https:// in front, expected an http:// or \
+         https:// URL \
          (did you mean http://x?)\n\
          perf/x.yaml:2:8: users: found `-1`, expected a whole number from 1 to 100000"
     );
@@ -144,7 +150,7 @@ fn bytes_that_are_no_text_are_a_fault() {
 #[test]
 fn faults_of_flags_name_the_flag() {
     let quick = QuickPlan {
-        url: "https://h".to_owned(),
+        url: "ftp://h".to_owned(),
         users: Some(0),
         requests: Some(0),
         duration: Some("10".to_owned()),
@@ -171,7 +177,7 @@ fn faults_of_flags_name_the_flag() {
          -t: timeout: found `0s`, expected a duration from 1ms to 24h, such as 1m30s\n\
          -z: duration: found `10`, a number without one of the units ns us ms s m h, expected a duration from \
          1ms to 720h, such as 1m30s (did you mean 10s?)\n\
-         URL: target: found https, which comes in a later version, expected an http:// URL"
+         URL: target: found the scheme `ftp`, expected an http:// or https:// URL"
     );
 }
 

@@ -1,7 +1,9 @@
 //! Plans that are accepted: what each way of writing them means, and their canonical form.
 
 use std::time::Duration;
-use volley_plan::{AgentsWanted, Amount, Model, Plan, QuickPlan, Request, ShareBy, Tolerance, Users, parse};
+use volley_plan::{
+    AgentsWanted, Amount, Body, Model, Plan, QuickPlan, Request, ShareBy, Tolerance, Users, parse,
+};
 
 const YAML: &str = r#"
 # every key of a closed load, in its short form
@@ -58,7 +60,8 @@ fn step(plan: &Plan) -> &Request {
 /// The body that `lines`, put behind the keys that every plan needs, say.
 fn body(lines: &str) -> String {
     let plan = valid(&format!("target: http://h\nusers: 1\nrequests: 1\n{lines}"));
-    String::from_utf8_lossy(&step(&plan).body).into_owned()
+    let Body::Inline(body) = &step(&plan).body else { panic!("a body in the plan") };
+    String::from_utf8_lossy(body).into_owned()
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn yaml_and_json_say_the_same_plan() {
     assert_eq!((scenario.name.as_str(), scenario.weight, scenario.steps.len()), ("main", 1, 1));
     let step = step(&plan);
     assert_eq!((step.name.as_str(), step.method.as_str()), ("POST /cart", "POST"));
-    assert_eq!((step.path.as_str(), step.body.as_slice()), ("/cart?id=1", b"{\"sku\": 42}\n".as_slice()));
+    assert_eq!((step.path.as_str(), &step.body), ("/cart?id=1", &Body::Inline(b"{\"sku\": 42}\n".to_vec())));
     let headers: Vec<_> = step.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     assert_eq!(
         headers,
@@ -189,7 +192,7 @@ fn bodies_are_sent_as_they_are_written() {
         assert_eq!(body(lines), expected, "{lines}");
     }
     let json = r#"{"target":"http://h","users":1,"requests":1,"body":"\ud83d\ude00\u0000\/"}"#;
-    assert_eq!(step(&valid(json)).body, "😀\0/".as_bytes());
+    assert_eq!(step(&valid(json)).body, Body::Inline("😀\0/".into()));
 }
 
 #[test]

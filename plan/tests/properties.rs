@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use volley_plan::{Faults, Plan, QuickPlan, parse};
+use volley_plan::{Faults, Plan, QuickConnect, QuickPlan, QuickTls, parse};
 
 const PLAN: &str = "version: 1\nname: 'a'\ntarget: http://[::1]:8080/a?b=c\nmethod: POST\nheaders:\n  x-a: \
                     \"b\"\n  c: [d, 'e']\nbody: |\n  {\"f\": 1}\nusers: 5\nrequests: 10\nduration: 1m30s\n\
@@ -14,6 +14,12 @@ const OPEN_PLAN: &str = "target: http://h\nhttp: {timeout: 3s, connections: 5}\n
                          0.5%\nscenarios:\n  'a b':\n    weight: 3\n    steps:\n      - get: /a?b\n        name: c\n      - \
                          think: 1s..2s\n      - method: X\n        path: /\n  d: {steps: [put: /]}\nagents: {min: 5, max: 7, labels: {zone: eu}, elastic: true, \
                          share_by: even, lease: 4s, beside: true}\n";
+
+const TLS_PLAN: &str = "target: https://[fe80::1%25eth0]:8443/a\nusers: 1\nduration: 1s\ntimeout: 9s\nfirst_byte_timeout: 5s\nidle_timeout: \
+                        2s\nhost: 'shop.test:8'\ntls: {ca: a/ca.pem, certificate: me.pem, key: me.key, server_name: \
+                        Shop.Test., versions: ['1.3'], resumption: false}\nconnect: {to: ['[fe80::1%eth0]:443', \
+                        'name:80', 10.0.0.1:81], resolve: 30s, from: [10.0.0.5, 'fd00::5']}\nbody_size: \
+                        10MiB\nask_first: 2s\ncheck: {status: [200, 3xx, 404..409], body: {contains: 'u'}}\n";
 
 /// What must hold of an answer, whichever it is.
 fn check(text: &str, answer: &Result<Plan, Faults>) -> Result<(), TestCaseError> {
@@ -52,7 +58,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    const KEYS: [&str; 48] = [
+    const KEYS: [&str; 72] = [
         "version",
         "name",
         "target",
@@ -79,6 +85,30 @@ fn key() -> impl Strategy<Value = String> {
         "load",
         "http",
         "scenarios",
+        "first_byte_timeout",
+        "idle_timeout",
+        "host",
+        "tls",
+        "  insecure",
+        "  ca",
+        "  certificate",
+        "  key",
+        "  server_name",
+        "  versions",
+        "  resumption",
+        "connect",
+        "  to",
+        "  unix",
+        "  family",
+        "  resolve",
+        "  from",
+        "body_file",
+        "body_size",
+        "ask_first",
+        "check",
+        "  status",
+        "  body",
+        "    contains",
         "usrs",
         "  min",
         "  max",
@@ -110,7 +140,7 @@ fn quick() -> impl Strategy<Value = QuickPlan> {
     let duration = || prop::option::of("[1-9][0-9]{0,3}(ms|s|m)([1-9]us)?");
     let header = "[A-Za-z-]{1,6}:[ -~ü]{0,12}";
     let request = (
-        "http://[a-z]{1,8}(:[1-9][0-9]{0,3})?/[!-~ü]{0,12}",
+        "https?://([a-z]{1,8}|127.0.0.1)(:[1-9][0-9]{0,3})?/[!-~ü]{0,12}",
         prop::option::of("[A-Z]{1,8}"),
         prop::collection::vec(header, 0..6),
         prop::option::of(any::<String>()),
@@ -124,8 +154,12 @@ fn quick() -> impl Strategy<Value = QuickPlan> {
         prop::option::of(1_u64..200_000),
         prop::option::of("[0-9]{1,2}(\\.[0-9])?%"),
     );
-    (request, load, (duration(), duration(), duration(), duration())).prop_map(
-        |((url, method, headers, body, keep_alive), load, (duration, warmup, timeout, drain))| {
+    let times = (duration(), duration(), duration(), duration(), prop::array::uniform3(duration()));
+    (request, load, times, quick_connection()).prop_map(
+        |((url, method, headers, body, keep_alive), load, times, (tls, connect, asked))| {
+            let (duration, warmup, timeout, drain, [connect_timeout, first_byte_timeout, idle_timeout]) =
+                times;
+            let (body_file, body_size, ask_first, host) = asked;
             let (connections, rate, requests, arrivals, max_in_flight, tolerate) = load;
             let (users, connections) = if rate.is_some() { (None, connections) } else { (connections, None) };
             let (warmup, arrivals) = (warmup.filter(|_| rate.is_some()), arrivals.filter(|_| rate.is_some()));
@@ -144,12 +178,61 @@ fn quick() -> impl Strategy<Value = QuickPlan> {
                 method,
                 headers,
                 body,
+                body_file,
+                body_size,
+                ask_first,
+                host,
                 keep_alive,
                 timeout,
+                connect_timeout,
+                first_byte_timeout,
+                idle_timeout,
+                tls,
+                connect,
                 drain,
             }
         },
     )
+}
+
+/// File and size of the body, whether the target is asked first, and `Host`.
+type QuickRest = (Option<String>, Option<String>, Option<String>, Option<String>);
+
+/// What can be typed of connections and bodies, now and then.
+fn quick_connection() -> impl Strategy<Value = (QuickTls, QuickConnect, QuickRest)> {
+    let seldom = |pattern: &'static str| prop::option::weighted(0.2, pattern);
+    let few =
+        |pattern: &'static str| prop_oneof![4 => Just(Vec::new()), 1 => prop::collection::vec(pattern, 1..4)];
+    let tls = (
+        prop::bool::weighted(0.1),
+        seldom("[a-z$\\{]{1,3}(/[a-zü]{1,3})?"),
+        seldom("[a-z]{1,2}"),
+        seldom("[a-z.:-]{1,9}"),
+        few("1\\.[23]"),
+        prop::bool::weighted(0.1),
+    )
+        .prop_map(|(insecure, ca, pair, server_name, versions, no_resumption)| {
+            let key = pair.clone();
+            QuickTls { insecure, ca, certificate: pair, key, server_name, versions, no_resumption }
+        });
+    let connect = (
+        few("([a-z$\\{]{1,3}|10.0.0.1|\\[fe80::1(%[a-z]{1,2})?\\]):[1-9]"),
+        seldom("/[a-z$\\{ ]{1,9}"),
+        prop::option::weighted(0.1, any::<bool>()),
+        seldom("once|connection|[1-9]0?s"),
+        few("10.0.0.[1-9]|fd00::[1-9]"),
+    )
+        .prop_map(|(to, unix, family, resolve, from)| {
+            let (v4, v6) = (family == Some(true), family == Some(false));
+            QuickConnect { to, unix, v4, v6, resolve, from }
+        });
+    let asked = (
+        seldom("[a-z$\\{]{1,3}(/[a-z.]{1,3})?"),
+        seldom("[1-9][0-9]?([KMG]i)?B"),
+        seldom("true|false|[1-9]s"),
+        seldom("[a-z$\\{.]{1,9}(:[0-9]{1,3})?"),
+    );
+    (tls, connect, asked)
 }
 
 fn select(texts: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -220,6 +303,7 @@ fn scenarios() -> impl Strategy<Value = String> {
     let step = prop_oneof![
         4 => (select(&["get", "head", "post", "put", "patch", "delete", "options"]), path)
             .prop_map(|(verb, path)| format!("{verb}: '{path}'")),
+        4 => (path, parts()).prop_map(|(path, parts)| format!("put: '{path}'{parts}")),
         1 => ("[A-Z]{1,6}", path).prop_map(|(method, path)| format!("method: \"{method}\", path: '{path}', body: 'x$${{'")),
         1 => "[0-9]s".prop_map(|time| format!("think: {time}")),
         1 => ("[0-9]s", "1[0-9]s").prop_map(|(least, most)| format!("think: {least}..{most}")),
@@ -235,6 +319,85 @@ fn scenarios() -> impl Strategy<Value = String> {
             format!("scenarios:\n{}", lines.collect::<String>())
         }),
     ]
+}
+
+/// Lines of a target and of how connections to it are made, all valid.
+fn connections() -> impl Strategy<Value = String> {
+    let name = "[a-z]{1,5}(\\.[a-z]{1,3})?";
+    let file = "[a-zü.]{0,2}[a-z](/[a-z \\$]{1,3}x)?";
+    let quoted = |key: &'static str, pattern: &'static str| {
+        prop::option::of(pattern)
+            .prop_map(move |text| text.map_or(String::new(), |text| format!("{key}: '{text}', ")))
+    };
+    let tls = prop_oneof![
+        (quoted("ca", file), quoted("server_name", name))
+            .prop_map(|(ca, server_name)| format!("{ca}{server_name}")),
+        (file, file, any::<bool>()).prop_map(|(certificate, key, on)| format!(
+            "certificate: '{certificate}', key: '{key}', insecure: {on}, "
+        )),
+        (select(&["['1.2', '1.3']", "['1.3', '1.2']", "'1.2'", "1.3", "[1.3]"]), any::<bool>())
+            .prop_map(|(versions, on)| format!("versions: {versions}, resumption: {on}, ")),
+    ];
+    let remote = prop_oneof![
+        (name, 1_u16..).prop_map(|(name, port)| format!("{name}:{port}")),
+        (any::<[u8; 4]>(), 1_u16..).prop_map(|(ip, port)| format!("{}:{port}", std::net::Ipv4Addr::from(ip))),
+        (any::<[u16; 7]>(), 1_u16.., quoted("", "[a-z][a-z0-9._~-]{0,6}")).prop_map(|(ip, port, zone)| {
+            let [a, b, c, d, e, f, g] = ip;
+            let zone = zone.split('\'').nth(1).map_or(String::new(), |zone| format!("%{zone}"));
+            let ip = std::net::Ipv6Addr::from([0xfe80, a, b, c, d, e, f, g]);
+            format!("[{ip}{zone}]:{port}")
+        }),
+    ];
+    let connect = prop_oneof![
+        "/[a-zü \\$]{1,20}x".prop_map(|path| format!("unix: '{path}'")),
+        prop::collection::btree_set(remote, 1..5).prop_map(|to| format!("to: {:?}", Vec::from_iter(to))),
+        (select(&["4", "'6'", "any"]), select(&["once", "connection", "1s", "1m30s", "24h"]))
+            .prop_map(|(family, resolve)| format!("family: {family}, resolve: {resolve}")),
+        Just("from: [10.0.0.5, 'fd00::5', '::ffff:10.0.0.6'], family: any".to_owned()),
+    ];
+    let times = (0_u32..100, 0_u32..100).prop_map(|(first, idle)| {
+        format!("timeout: 99ms, first_byte_timeout: {}ms, idle_timeout: {}ms, ", first.max(1), idle.max(1))
+    });
+    let host = quoted("host", "[A-Za-z]{1,5}(\\.[a-z]{1,3})?(:[1-9][0-9]{0,3})?|\\[::1\\]");
+    (prop::option::of(tls), prop::option::of(connect), prop::option::of(times), host, name).prop_map(
+        |(tls, connect, times, host, name)| {
+            let scheme = if tls.is_some() { "https" } else { "http" };
+            let braced = |key: &str, keys: Option<String>| {
+                keys.map_or(String::new(), |keys| format!("{key}: {{ {keys} }}, "))
+            };
+            let (tls, connect) = (braced("tls", tls), braced("connect", connect));
+            let times = times.unwrap_or_default();
+            format!("target: {scheme}://{name}/\nhttp: {{ {times}{host}{tls}{connect} }}\n")
+        },
+    )
+}
+
+/// What a request sends and what its answer must be, in keys that a comma goes before.
+fn parts() -> impl Strategy<Value = String> {
+    let body = prop_oneof![
+        (1_u64..=1 << 40).prop_map(|bytes| format!(", body_size: {bytes}B")),
+        "[a-z]{1,3}(/[a-zü \\$]{1,3}x)?".prop_map(|name| format!(", body_file: '{name}'")),
+        "[a-zü]{1,5}".prop_map(|text| format!(", body: '{text}'")),
+    ];
+    let asked = (body, select(&["true", "false", "1ms", "5s"]))
+        .prop_map(|(body, wait)| format!("{body}, ask_first: {wait}"));
+    let status = prop_oneof![
+        (200_u16..1000).prop_map(|status| status.to_string()),
+        (2_u16..10).prop_map(|class| format!("{class}xx")),
+        (200_u16..1000, 200_u16..1000).prop_map(|(a, b)| format!("{}..{}", a.min(b), a.max(b))),
+    ];
+    let statuses =
+        prop::collection::vec(status, 1..4).prop_map(|all| format!("status: [{}], ", all.join(", ")));
+    let body = prop_oneof![
+        "[a-zü \\$]{0,5}".prop_map(|text| format!("body: {{ is: '{text}' }}")),
+        "[a-zü \\$]{1,5}".prop_map(|text| format!("body: {{ contains: '{text}' }}")),
+        (0_u64..=1 << 40).prop_map(|bytes| format!("body: {{ bytes: {bytes} }}")),
+    ];
+    let check = (prop::option::of(statuses), prop::option::of(body)).prop_map(|(status, body)| {
+        format!(", check: {{ {}{} }}", status.unwrap_or_default(), body.unwrap_or_default())
+    });
+    (prop::option::of(asked), prop::option::of(check))
+        .prop_map(|(asked, check)| asked.unwrap_or_default() + &check.unwrap_or_default())
 }
 
 proptest! {
@@ -266,7 +429,7 @@ proptest! {
 
     #[test]
     fn a_damaged_plan_gets_an_answer(
-        (plan, at) in prop::sample::select(vec![PLAN, OPEN_PLAN]).prop_flat_map(|plan| (Just(plan), 0..plan.len())),
+        (plan, at) in prop::sample::select(vec![PLAN, OPEN_PLAN, TLS_PLAN]).prop_flat_map(|plan| (Just(plan), 0..plan.len())),
         length in 0_usize..20,
         with in "[\\[\\]{}:,\"'#&*!|>$ \n\ta-z0-9]{0,4}",
     ) {
@@ -280,8 +443,12 @@ proptest! {
     }
 
     #[test]
-    fn valid_plans_of_both_models_read_back(load in prop_oneof![open_load(), closed_load()], scenarios in scenarios()) {
-        let text = format!("target: http://h\n{load}{scenarios}");
+    fn valid_plans_of_both_models_read_back(
+        load in prop_oneof![open_load(), closed_load()],
+        scenarios in scenarios(),
+        connections in connections(),
+    ) {
+        let text = format!("{connections}{load}{scenarios}");
         let answer = parse(&text);
         prop_assert!(answer.is_ok(), "{}\n{}", answer.unwrap_err(), text);
         check(&text, &answer)?;
@@ -295,7 +462,7 @@ proptest! {
 
 #[test]
 fn the_plans_that_are_damaged_are_right_before() {
-    for plan in [PLAN, OPEN_PLAN] {
+    for plan in [PLAN, OPEN_PLAN, TLS_PLAN] {
         assert!(parse(plan).is_ok(), "{}", parse(plan).unwrap_err());
     }
 }

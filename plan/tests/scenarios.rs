@@ -1,7 +1,7 @@
 //! Scenarios: what their steps mean, what their requests are called, and their canonical form.
 
 use std::time::Duration;
-use volley_plan::{MAX_NAME_CHARS, MAX_SCENARIOS, MAX_STEPS, Plan, Request, Step, Think, parse};
+use volley_plan::{Body, MAX_NAME_CHARS, MAX_SCENARIOS, MAX_STEPS, Plan, Request, Step, Think, parse};
 
 fn valid(scenarios: &str) -> Plan {
     let text = format!("target: http://h:81/\nusers: 1\nduration: 1s\nscenarios:\n{scenarios}");
@@ -58,7 +58,7 @@ fn scenarios_have_weights_and_steps_in_order() {
     let requests: Vec<_> = plan.requests().collect();
     let names: Vec<_> = requests.iter().map(|request| request.name.as_str()).collect();
     assert_eq!(names, ["list", "GET /products/1", "POST /login", "POST /cart"]);
-    assert_eq!(requests[2].body, br#"{"user": "${me}"}"#);
+    assert_eq!(requests[2].body, Body::Inline(br#"{"user": "${me}"}"#.to_vec()));
     assert_eq!(requests[2].headers.len(), 3);
     assert_eq!(plan.url(), "http://h:81/");
     assert_eq!(plan.iterations_noun(), "iteration");

@@ -9,7 +9,13 @@ use crate::{WireError, v1};
 impl From<Counters> for v1::Counters {
     fn from(counters: Counters) -> Self {
         let statuses = counters.statuses.sorted().into_iter();
-        let errors = counters.errors.iter();
+        let mut errors: Vec<_> = counters
+            .errors
+            .iter()
+            .map(|(kind, count)| v1::ErrorCount { kind: v1::ErrorKind::from(kind).into(), count })
+            .collect();
+        // Their numbers here are not in the order of the phases.
+        errors.sort_unstable_by_key(|pair| pair.kind);
         Self {
             started: counters.started,
             ok: counters.ok,
@@ -21,12 +27,14 @@ impl From<Counters> for v1::Counters {
             bytes_received: counters.bytes_received,
             body_bytes: counters.body_bytes,
             connections_opened: counters.connections_opened,
+            connections_reused: counters.connections_reused,
+            connections_closed: counters.connections_closed,
+            handshakes: counters.handshakes,
+            handshakes_resumed: counters.handshakes_resumed,
             statuses: statuses
                 .map(|(status, count)| v1::StatusCount { status: status.into(), count })
                 .collect(),
-            errors: errors
-                .map(|(kind, count)| v1::ErrorCount { kind: v1::ErrorKind::from(kind).into(), count })
-                .collect(),
+            errors,
         }
     }
 }
@@ -48,6 +56,10 @@ impl TryFrom<v1::Counters> for Counters {
             bytes_received: bytes(wire.bytes_received, "Counters.bytes_received")?,
             body_bytes: bytes(wire.body_bytes, "Counters.body_bytes")?,
             connections_opened: count(wire.connections_opened, "Counters.connections_opened")?,
+            connections_reused: count(wire.connections_reused, "Counters.connections_reused")?,
+            connections_closed: count(wire.connections_closed, "Counters.connections_closed")?,
+            handshakes: count(wire.handshakes, "Counters.handshakes")?,
+            handshakes_resumed: count(wire.handshakes_resumed, "Counters.handshakes_resumed")?,
             statuses: statuses(&wire.statuses)?,
             errors: errors(&wire.errors)?,
         })

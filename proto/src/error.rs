@@ -1,7 +1,6 @@
 //! Why a message from the other end is refused.
 
 use thiserror::Error;
-use volley_stats::DecodeError;
 
 /// Why a message from the other end is refused. Fields are named as in fleet.proto: `Row.from_s`.
 #[derive(Debug, Error, PartialEq)]
@@ -71,24 +70,6 @@ pub enum WireError {
         from: u64,
         /// Its end.
         to: u64,
-    },
-    /// A histogram that doesn't hold what the counter beside it says.
-    #[error("{field} holds {histogram} values, the counter says {counter}")]
-    Disagreement {
-        /// The histogram.
-        field: &'static str,
-        /// What it sums to.
-        histogram: u64,
-        /// What it should sum to.
-        counter: u64,
-    },
-    /// A histogram that can't be read.
-    #[error("{field} can't be read")]
-    Histogram {
-        /// The field.
-        field: &'static str,
-        /// Why.
-        source: DecodeError,
     },
     /// Nested bytes that are not the messages they should be.
     #[error("{field} can't be decoded")]

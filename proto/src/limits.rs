@@ -9,8 +9,9 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Most rows of one window.
 pub const MAX_ROWS: usize = 10_000;
 
-/// Most memory that the rows of one window may take when they are opened, see [`opened_bytes`]. With the message itself
-/// that is 48 MiB that one message can cost. An agent splits what it has to tell into windows far below this.
+/// Most memory that the rows of one window may take when they are opened, see [`opened_bytes`]: whoever adds them to
+/// others may have to make as many. With the message itself that is 48 MiB that one message can cost. An agent splits what
+/// it has to tell into windows far below this.
 pub const MAX_OPENED_BYTES: usize = 32 << 20;
 
 /// Most bytes of one row, and of what is told of one second, in a window. A row whose every bucket is full has 600 KB.
@@ -39,6 +40,9 @@ pub const MAX_GAUGE: u32 = 1 << 24;
 
 /// The most worker threads of an agent.
 pub const MAX_WORKERS: u32 = 65_536;
+
+/// Most bytes of the text of one of a target's addresses.
+pub const MAX_ADDRESS_BYTES: u64 = 300;
 
 /// Most bytes of an agent's name and of a version.
 pub const MAX_NAME_BYTES: usize = 255;

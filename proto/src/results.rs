@@ -3,28 +3,32 @@
 use std::collections::BTreeMap;
 
 use prost::Message;
-use volley_stats::{Iterations, Row, RowKey, Second, Window};
+use volley_stats::{
+    AddressCounts, Addresses, Iterations, MAX_ADDRESSES, RowKey, SealedRow, SealedWindow, Second,
+};
 
 use crate::fields::{delimit, undelimit, within, within_u32};
 use crate::limits::{
-    MAX_COUNT, MAX_GAUGE, MAX_OPENED_BYTES, MAX_ROWS, MAX_RUN_NS, MAX_SECOND_S, MAX_SECONDS,
+    MAX_ADDRESS_BYTES, MAX_COUNT, MAX_GAUGE, MAX_OPENED_BYTES, MAX_ROWS, MAX_RUN_NS, MAX_SECOND_S,
+    MAX_SECONDS,
 };
 use crate::row::opened_bytes;
 use crate::{WireError, v1};
 
-impl From<Window> for v1::Window {
-    fn from(window: Window) -> Self {
+impl From<SealedWindow> for v1::Window {
+    fn from(window: SealedWindow) -> Self {
         Self {
             rows: delimit(window.rows.into_iter().map(v1::Row::from)),
             seconds: delimit(window.seconds.into_iter().map(v1::Second::from)),
             health: delimit(window.health.into_iter().map(v1::Health::from)),
             watermark_s: window.watermark_s,
             latest_ns: window.latest_ns,
+            addresses: window.addresses.iter().map(v1::AddressCounts::from).collect(),
         }
     }
 }
 
-impl TryFrom<v1::Window> for Window {
+impl TryFrom<v1::Window> for SealedWindow {
     type Error = WireError;
 
     fn try_from(wire: v1::Window) -> Result<Self, WireError> {
@@ -34,11 +38,41 @@ impl TryFrom<v1::Window> for Window {
             health: by_second::<v1::Health, _>(&wire.health, "Window.health")?,
             watermark_s: within_u32(wire.watermark_s, 0, MAX_SECOND_S, "Window.watermark_s")?,
             latest_ns: within(wire.latest_ns, 0, MAX_RUN_NS, "Window.latest_ns")?,
+            addresses: addresses(&wire.addresses)?,
         })
     }
 }
 
-fn rows(bytes: &[u8]) -> Result<BTreeMap<RowKey, Row>, WireError> {
+impl From<(&str, &AddressCounts)> for v1::AddressCounts {
+    fn from((address, counts): (&str, &AddressCounts)) -> Self {
+        let AddressCounts { connections, failures, requests } = *counts;
+        Self { address: address.to_owned(), connections, failures, requests }
+    }
+}
+
+/// In the order of their texts, so that none comes twice.
+fn addresses(wire: &[v1::AddressCounts]) -> Result<Addresses, WireError> {
+    let count = |value, field| within(value, 0, MAX_COUNT, field);
+    within(wire.len() as u64, 0, MAX_ADDRESSES as u64 + 1, "Window.addresses")?;
+    let mut addresses = Addresses::default();
+    let mut before = "";
+    for counts in wire {
+        within(counts.address.len() as u64, 1, MAX_ADDRESS_BYTES, "AddressCounts.address")?;
+        if counts.address.as_str() <= before {
+            return Err(WireError::Repeated { field: "AddressCounts.address" });
+        }
+        before = &counts.address;
+        let told = AddressCounts {
+            connections: count(counts.connections, "AddressCounts.connections")?,
+            failures: count(counts.failures, "AddressCounts.failures")?,
+            requests: count(counts.requests, "AddressCounts.requests")?,
+        };
+        addresses.add(&counts.address, &told);
+    }
+    Ok(addresses)
+}
+
+fn rows(bytes: &[u8]) -> Result<BTreeMap<RowKey, SealedRow>, WireError> {
     let mut rows = BTreeMap::new();
     let mut opened = 0;
     for wire in undelimit::<v1::Row>(bytes, MAX_ROWS, "Window.rows") {

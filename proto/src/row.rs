@@ -1,31 +1,29 @@
-//! Rows and their histograms.
+//! Rows. Their histograms stay as they are: whoever opens or adds them checks what only that can find.
 
-use volley_stats::{
-    ALL_STEPS, COARSE_DIGITS, Counters, Histogram, Row, RowKey, SealedHistogram, StepId, Timed, Timing,
-};
+use volley_stats::{ALL_STEPS, Counters, RowKey, SealedHistogram, SealedRow, StepId, Timed};
 
 use crate::fields::{required, within_u32};
 use crate::limits::{self, MAX_SECOND_S};
 use crate::{WireError, v1};
 
-impl From<(RowKey, Row)> for v1::Row {
-    fn from((key, row): (RowKey, Row)) -> Self {
+impl From<(RowKey, SealedRow)> for v1::Row {
+    fn from((key, row): (RowKey, SealedRow)) -> Self {
         Self {
             from_s: key.from_s,
             to_s: key.to_s,
             step: key.step.into(),
             part: v1::Part::from(key.part).into(),
-            latency: sealed(&row.latency),
-            failed_latency: sealed(&row.failed_latency),
-            service_time: sealed(&row.service_time),
-            cancelled_age: sealed(&row.cancelled_age),
-            timing: row.timing.iter().map(timed_histogram).collect(),
+            latency: to_wire(row.latency),
+            failed_latency: to_wire(row.failed_latency),
+            service_time: to_wire(row.service_time),
+            cancelled_age: to_wire(row.cancelled_age),
+            timing: row.timing.into_iter().map(timed_histogram).collect(),
             counters: Some(row.counters.into()),
         }
     }
 }
 
-impl TryFrom<v1::Row> for (RowKey, Row) {
+impl TryFrom<v1::Row> for (RowKey, SealedRow) {
     type Error = WireError;
 
     fn try_from(wire: v1::Row) -> Result<Self, WireError> {
@@ -38,11 +36,11 @@ impl TryFrom<v1::Row> for (RowKey, Row) {
         if !is_of_all_steps && !wire.timing.is_empty() {
             return Err(WireError::Misplaced { field: "Row.timing" });
         }
-        let row = Row {
-            latency: histogram(wire.latency, counters.ok, "Row.latency")?,
-            service_time: service_time(wire.service_time, counters.ok)?,
-            failed_latency: histogram(wire.failed_latency, counters.failed, "Row.failed_latency")?,
-            cancelled_age: histogram(wire.cancelled_age, counters.cancelled, "Row.cancelled_age")?,
+        let row = SealedRow {
+            latency: from_wire(wire.latency),
+            service_time: from_wire(wire.service_time),
+            failed_latency: from_wire(wire.failed_latency),
+            cancelled_age: from_wire(wire.cancelled_age),
             timing: timing(wire.timing)?,
             counters,
         };
@@ -81,42 +79,23 @@ fn row_key(wire: &v1::Row) -> Result<RowKey, WireError> {
     })
 }
 
-fn sealed<const D: u8>(histogram: &Histogram<u32, D>) -> Option<v1::Histogram> {
-    let SealedHistogram { bytes, min_ns, max_ns } = SealedHistogram::of(histogram);
+fn to_wire(sealed: SealedHistogram) -> Option<v1::Histogram> {
+    let SealedHistogram { bytes, min_ns, max_ns } = sealed;
     (!bytes.is_empty()).then_some(v1::Histogram { bytes, min_ns, max_ns })
 }
 
-fn opened<const D: u8>(wire: v1::Histogram, field: &'static str) -> Result<Histogram<u32, D>, WireError> {
-    let v1::Histogram { bytes, min_ns, max_ns } = wire;
-    let sealed = SealedHistogram { bytes, min_ns, max_ns };
-    sealed.open().map_err(|source| WireError::Histogram { field, source })
+fn from_wire(wire: Option<v1::Histogram>) -> SealedHistogram {
+    let v1::Histogram { bytes, min_ns, max_ns } = wire.unwrap_or_default();
+    if bytes.is_empty() { SealedHistogram::default() } else { SealedHistogram { bytes, min_ns, max_ns } }
 }
 
-/// A histogram that holds as many values as the counter says.
-fn histogram(wire: Option<v1::Histogram>, counter: u64, field: &'static str) -> Result<Histogram, WireError> {
-    let histogram = opened(wire.unwrap_or_default(), field)?;
-    if histogram.count() == counter {
-        Ok(histogram)
-    } else {
-        Err(WireError::Disagreement { field, histogram: histogram.count(), counter })
-    }
-}
-
-/// The service time, which the closed model doesn't have: there it is the latency.
-fn service_time(wire: Option<v1::Histogram>, ok: u64) -> Result<Histogram, WireError> {
-    match wire {
-        None => Ok(Histogram::default()),
-        some => histogram(some, ok, "Row.service_time"),
-    }
-}
-
-fn timed_histogram((timed, histogram): (Timed, &Histogram<u32, COARSE_DIGITS>)) -> v1::TimedHistogram {
-    v1::TimedHistogram { timed: timed as u32, histogram: sealed(histogram) }
+fn timed_histogram((timed, sealed): (Timed, SealedHistogram)) -> v1::TimedHistogram {
+    v1::TimedHistogram { timed: timed as u32, histogram: to_wire(sealed) }
 }
 
 /// Ascending, so that none comes twice.
-fn timing(wire: Vec<v1::TimedHistogram>) -> Result<Timing, WireError> {
-    let mut timing = Timing::default();
+fn timing(wire: Vec<v1::TimedHistogram>) -> Result<Vec<(Timed, SealedHistogram)>, WireError> {
+    let mut timing = Vec::new();
     let mut least = 0;
     for v1::TimedHistogram { timed: number, histogram } in wire {
         let last = Timed::ALL.len() as u32 - 1;
@@ -126,7 +105,7 @@ fn timing(wire: Vec<v1::TimedHistogram>) -> Result<Timing, WireError> {
         }
         least = index + 1;
         let histogram = required(histogram, "TimedHistogram.histogram")?;
-        timing.put(Timed::ALL[index as usize], opened(histogram, "TimedHistogram.histogram")?);
+        timing.push((Timed::ALL[index as usize], from_wire(Some(histogram))));
     }
     Ok(timing)
 }

@@ -169,6 +169,8 @@ fn error_kinds_have_fixed_numbers() {
         ("redirect_limit", 16),
         ("status", 17),
         ("check", 18),
+        ("tls_certificate", 19),
+        ("idle_timeout", 20),
     ]);
     assert_eq!(numbers, fixed);
 }

@@ -29,10 +29,10 @@ pub(crate) fn rate(per_second: u32) -> Rate {
 pub(crate) fn at_end(world: &World<'_>) -> Result<Tally, Wrong> {
     let run = world.last_run.as_ref().ok_or_else(|| Wrong("the run was never over".to_owned()))?;
     let mut tally = tally(world, run);
+    check_kept(world, run)?;
     if world.has_store_failed() {
         return Ok(tally);
     }
-    check_kept(world, run)?;
     check_delivery(world)?;
     check_target(world, run)?;
     if let Model::Open(open) = &run.load().model
@@ -189,16 +189,14 @@ fn check_restored(world: &World<'_>, run: &Run, open: &OpenLoad) -> Result<bool,
     let scenario = world.scenario();
     let [Timed { at_ms, what }] = scenario.events.as_slice() else { return Ok(false) };
     let is_blow = match what {
-        // Another agent that takes part is told of at another time, and no change comes before one that is announced.
-        Happens::Die { back_ms, .. } => back_ms.is_none() || !world.job.plan.agents.elastic,
+        Happens::Die { .. } => true,
         Happens::Hang { for_ms, .. } | Happens::Cut { for_ms, .. } => *for_ms > 8_000,
         _ => false,
     };
-    let joins = scenario.hosts.iter().any(|host| host.joins_ms > 0) && world.job.plan.agents.elastic;
     let lost = run.agents().filter(|agent| agent.was_lost()).count();
     let at_ns = ASKED_NS + at_ms * MS;
     let Some(start_ns) = world.start_ns.filter(|&start_ns| start_ns < at_ns) else { return Ok(false) };
-    if !is_blow || joins || !is_calm(scenario) || lost != 1 || run.agents().count() < 2 {
+    if !is_blow || !is_calm(scenario) || lost != 1 || run.agents().count() < 2 {
         return Ok(false);
     }
     let lease_ns = u64::try_from(world.job.plan.agents.lease.as_nanos()).unwrap_or(u64::MAX);

@@ -11,6 +11,7 @@ use volley_agent::session::{Job, Launch, Launched, Loops, Means, Runs, Session};
 use volley_engine::{Clock as EngineClock, Command, Event, Spin};
 use volley_plan::allow::AllowList;
 use volley_plan::link::{FromAgent, Hello, Incarnation, PROTOCOL, ToAgent};
+use volley_stats::SealedWindow;
 
 use self::disk::Disk;
 use crate::clock::Clock;
@@ -143,6 +144,7 @@ impl Host {
             workers: self.is.workers as usize,
             spin: Spin::Off,
             allow: Arc::new(AllowList::anything()),
+            files: None,
         };
         let has_disk = self.disk.is_there();
         let jobs = if has_disk { VecDeque::from([Job::Look]) } else { VecDeque::new() };
@@ -216,7 +218,7 @@ impl Agent {
         while let Some(event) = self.session.runs.ready_event() {
             any = true;
             if let Some(Event::Window { window, .. }) = &event {
-                produced.add(window);
+                produced.add(&SealedWindow::of(window));
             }
             self.session.runs.hear(event);
         }

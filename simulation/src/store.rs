@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use volley_lifecycle::{AgentRecord, RunRecord};
 use volley_plan::link::{Incarnation, Order, WindowFacts};
-use volley_stats::Window;
+use volley_stats::SealedWindow;
 
 use crate::totals::Totals;
 
@@ -15,7 +15,7 @@ pub(crate) struct StoreBroken;
 /// A window as it was kept.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptWindow {
-    pub(crate) window: Window,
+    pub(crate) window: SealedWindow,
     /// It came after the run's end.
     pub(crate) late: bool,
 }

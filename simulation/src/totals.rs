@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use volley_stats::{Part, Window};
+use volley_stats::{Part, SealedWindow};
 
 /// Counts of one agent, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    pub(crate) fn add(&mut self, window: &Window) {
+    pub(crate) fn add(&mut self, window: &SealedWindow) {
         for (&second, scalars) in &window.seconds {
             for iterations in [scalars.iterations, scalars.warmup] {
                 if iterations.started > 0 {

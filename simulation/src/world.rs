@@ -213,14 +213,20 @@ impl<'a> World<'a> {
         is_quiet || self.now_ns > over_ns + AFTERWARDS_NS
     }
 
+    /// Notes what became of the run once it is over.
+    fn note_end(&mut self) {
+        let over = self.run().filter(|run| run.outcome().is_some());
+        if let (Some(run), None) = (over, self.over_ns) {
+            self.last_run = Some(run.clone());
+            self.over_ns = Some(self.now_ns);
+        }
+    }
+
     /// Notes what became of the run, and announces its next deadline.
     fn look(&mut self) -> Result<(), Wrong> {
+        self.note_end();
         let Some(process) = &self.coordinator else { return Ok(()) };
         let Some(run) = process.run() else { return Ok(()) };
-        if run.outcome().is_some() && self.over_ns.is_none() {
-            self.over_ns = Some(self.now_ns);
-            self.last_run = Some(run.clone());
-        }
         let wake_ns = process.wake_ns();
         if self.start_ns.is_none()
             && let Some(start_ns) = run.start_ns()
@@ -257,6 +263,10 @@ impl<'a> World<'a> {
             Ok(value) => Ok(Some(value)),
             Err(Halt::Wrong(wrong)) => Err(wrong),
             Err(Halt::Killed) => {
+                // What is closed in the store no later process knows of.
+                if self.store.is_closed {
+                    self.note_end();
+                }
                 self.coordinator_dies();
                 Ok(None)
             }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use volley_stats::{Histogram, Timed, Timing, Total};
+use volley_stats::{Histogram, SealedHistogram, Timed, Timing, Total};
 
 /// Values of a fast target's latencies, with a slow one now and then; more than fit one cache line, and not in order.
 fn values() -> Vec<u64> {
@@ -54,6 +54,15 @@ fn main() {
     let (mut sum, mut total) = (Histogram::<u32>::default(), Total::default());
     println!("a window merged into a window: {:.1} us", merge_cost(|| sum.merge(black_box(&window))));
     println!("a window merged into a total: {:.1} us", merge_cost(|| total.merge(black_box(&window))));
+    let fewer: Vec<u64> = values.iter().copied().step_by(40).collect();
+    for values in [values, fewer] {
+        let mut window = Histogram::<u32>::default();
+        values.iter().for_each(|&value| window.record(value));
+        let sealed = SealedHistogram::of(&window);
+        let mut added = || sealed.merge_into(black_box(&mut sum)).expect("what was sealed here");
+        let (n, took) = (values.len(), merge_cost(&mut added));
+        println!("one of {n} values added as it was sealed: {took:.1} us");
+    }
     black_box((sum.count(), total.count()));
     black_box((latency.count(), timing.of(Timed::FirstByte).count()));
 }

@@ -107,8 +107,16 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Bytes of bodies as they came over the wire, without framing.
     pub body_bytes: u64,
-    /// Connections opened.
+    /// Connections opened; a TLS handshake that failed on one counts here too.
     pub connections_opened: u64,
+    /// Times a request was written on a connection that had served another one before.
+    pub connections_reused: u64,
+    /// Kept connections that the target closed: while they lay idle, or under a request without a byte of an answer.
+    pub connections_closed: u64,
+    /// TLS handshakes that were completed.
+    pub handshakes: u64,
+    /// Those of them that took an earlier session up again.
+    pub handshakes_resumed: u64,
     /// Final answers by status.
     pub statuses: Statuses,
     /// Failures by kind.
@@ -128,6 +136,10 @@ impl Counters {
         self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
         self.body_bytes = self.body_bytes.saturating_add(other.body_bytes);
         self.connections_opened = self.connections_opened.saturating_add(other.connections_opened);
+        self.connections_reused = self.connections_reused.saturating_add(other.connections_reused);
+        self.connections_closed = self.connections_closed.saturating_add(other.connections_closed);
+        self.handshakes = self.handshakes.saturating_add(other.handshakes);
+        self.handshakes_resumed = self.handshakes_resumed.saturating_add(other.handshakes_resumed);
         self.statuses.merge(&other.statuses);
         self.errors.merge(&other.errors);
     }

@@ -83,8 +83,10 @@ error_kinds! {
     LocalPorts = "local_ports" in Connect, "local ports exhausted on the generator";
     /// This generator has no file descriptor left.
     Descriptors = "descriptors" in Connect, "file descriptors exhausted on the generator";
-    /// The TLS handshake failed.
+    /// The TLS handshake failed, or an alert ended the connection later.
     Tls = "tls" in Tls, "TLS handshake failed";
+    /// The target's certificate is not trusted, has expired, or is another name's.
+    TlsCertificate = "tls_certificate" in Tls, "the target's certificate is not valid for it";
     /// The request could not be written whole.
     Write = "write" in Send, "the request could not be written";
     /// The connection was closed before the first byte of the answer.
@@ -97,6 +99,8 @@ error_kinds! {
     Reset = "reset" in Receive, "connection reset";
     /// What arrived is not HTTP as RFC 9112 has it.
     Protocol = "protocol" in Receive, "the answer is not valid HTTP";
+    /// The answer began and then stood still for longer than the idle timeout.
+    IdleTimeout = "idle_timeout" in Receive, "the answer stood still for longer than its timeout";
     /// The whole request took longer than its timeout.
     TotalTimeout = "total_timeout" in Receive, "no whole answer within the timeout";
     /// The body could not be decoded as its content coding says.

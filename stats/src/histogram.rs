@@ -2,10 +2,13 @@
 
 use std::any::Any;
 use std::fmt;
-use std::io::Read as _;
 
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 use thiserror::Error;
+
+mod v2;
+
+use v2::{Encoded, series};
 
 /// The smallest latency told apart, in nanoseconds; smaller ones count as this.
 pub const LOWEST_NS: u64 = 16;
@@ -18,15 +21,11 @@ const OLD_HIGHEST_NS: u64 = 60_000_000_000;
 pub const DIGITS: u8 = 3;
 /// Significant decimal digits of what is timed of all steps together.
 pub const COARSE_DIGITS: u8 = 2;
-/// The size of a V2 header.
-const HEADER_BYTES: usize = 40;
-/// Where in it the highest value stands.
-const HIGHEST_AT: usize = 24;
 /// The percentiles shown everywhere, ascending; 100 is the maximum.
 pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 100.0];
 
 /// The type of a histogram's counts: 32 bits where many are kept (windows), 64 bits for a run's totals.
-pub trait Count: hdrhistogram::Counter + 'static {
+pub trait Count: hdrhistogram::Counter + Default + 'static {
     /// The largest count that the type can hold.
     const MOST: u64;
 
@@ -121,7 +120,7 @@ fn new_hdr<C: Count, const D: u8>() -> Box<Hdr<C>> {
 /// How many buckets there are with so many digits, as HdrHistogram has them: twice as wide each time that the upper half
 /// of a series of them is full.
 const fn buckets(digits: u8) -> usize {
-    let series = (2 * 10_usize.pow(digits as u32)).next_power_of_two();
+    let series = series(digits);
     let (mut halves, mut reach_ns) = (2, series as u64 * LOWEST_NS);
     while reach_ns <= HIGHEST_NS {
         reach_ns *= 2;
@@ -219,32 +218,46 @@ impl<C: Count, const D: u8> Histogram<C, D> {
         bytes
     }
 
-    /// Reads back what [`Self::to_bytes`] wrote, also when the highest value was 60 s: those buckets are the first of
-    /// the present ones, so a header with the present bound brings them here.
+    /// Reads back what [`Self::to_bytes`] wrote, also when the highest value was 60 s.
     ///
     /// # Errors
-    /// The bytes come from the network or a disk, so every contradiction is an error and no claim in the header can
-    /// make this allocate more than a histogram's own size.
+    /// See [`Self::merge_bytes`].
     pub fn from_bytes(bytes: &[u8], min_ns: u64, max_ns: u64) -> Result<Self, DecodeError> {
+        let mut histogram = Self::default();
+        histogram.merge_bytes(bytes, min_ns, max_ns)?;
+        Ok(histogram)
+    }
+
+    /// Adds what [`Self::to_bytes`] wrote of another, as [`Self::merge`] does, without making a histogram of it.
+    ///
+    /// # Errors
+    /// The bytes come from the network or a disk, so every contradiction is an error, before anything is added; and no
+    /// claim in the header can make this allocate more than a histogram's own size.
+    pub fn merge_bytes(&mut self, bytes: &[u8], min_ns: u64, max_ns: u64) -> Result<(), DecodeError> {
+        let added = Self::count_of_bytes(bytes, min_ns, max_ns)?;
+        if added == 0 {
+            return Ok(());
+        }
+        let mine = self.hdr.get_or_insert_with(new_hdr::<C, D>);
+        let has_room = has_room::<C>(mine, added);
+        for bucket in Encoded::<D>::new(bytes)?.buckets() {
+            let (value, n) = bucket?;
+            add_bucket(mine, value, n, has_room);
+        }
+        self.min_ns = self.min_ns.min(min_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+        Ok(())
+    }
+
+    /// How many values the histogram holds that [`Self::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// See [`Self::merge_bytes`].
+    pub fn count_of_bytes(bytes: &[u8], min_ns: u64, max_ns: u64) -> Result<u64, DecodeError> {
         if bytes.is_empty() {
-            return Ok(Self::default());
+            return Ok(0);
         }
-        let header = present_header(bytes, D)?;
-        let mut whole = header.chain(&bytes[HEADER_BYTES..]);
-        let hdr: Hdr<C> = Deserializer::new().deserialize(&mut whole).map_err(|_| DecodeError::Counts)?;
-        if hdr.is_empty() {
-            return Ok(Self::default());
-        }
-        // A value beyond the old bound may have been counted as that bound, and its sum merged with newer ones.
-        let agrees = |exact: u64, bucket: u64| {
-            let (exact, bucket) = (exact.clamp(LOWEST_NS, HIGHEST_NS), bucket.max(LOWEST_NS));
-            hdr.lowest_equivalent(exact.min(OLD_HIGHEST_NS)) <= bucket
-                && bucket <= hdr.highest_equivalent(exact)
-        };
-        if min_ns > max_ns || !agrees(min_ns, hdr.min()) || !agrees(max_ns, hdr.max()) {
-            return Err(DecodeError::Bounds);
-        }
-        Ok(Self { hdr: Some(Box::new(hdr)), min_ns, max_ns })
+        Encoded::<D>::new(bytes)?.check::<C>(min_ns, max_ns)
     }
 }
 
@@ -253,7 +266,7 @@ impl<C: Count, const D: u8> Histogram<C, D> {
 /// Where both count alike, HdrHistogram adds array to array: 10 µs at three digits, against 60 from bucket to bucket for
 /// a window of 10,000 values. It would let its sum run ahead of buckets that are full, so those are not left to it.
 fn add_counts<C: Count, E: Count>(mine: &mut Hdr<C>, theirs: &Hdr<E>) {
-    let has_room = mine.len().checked_add(theirs.len()).is_some_and(|sum| sum <= C::MOST);
+    let has_room = has_room(mine, theirs.len());
     match (theirs as &dyn Any).downcast_ref::<Hdr<C>>() {
         Some(alike) if has_room => mine.add(alike).expect("both have the same bounds"),
         _ => add_buckets(mine, theirs, has_room),
@@ -267,27 +280,22 @@ fn add_buckets<C: Count, E: Count>(mine: &mut Hdr<C>, theirs: &Hdr<E>, has_room:
     while value <= max {
         let n = theirs.count_at(value).as_u64();
         if n > 0 {
-            let bucket = value.max(LOWEST_NS);
-            let room = if has_room { n } else { C::MOST - mine.count_at(bucket).as_u64() };
-            mine.saturating_record_n(bucket, C::saturating_from(n.min(room)));
+            add_bucket(mine, value, n, has_room);
         }
         value = theirs.next_non_equivalent(value);
     }
 }
 
-/// The V2 header (big-endian): cookie, payload length, normalizing offset, digits (32 bits each), lowest and highest
-/// value (64 bits each). Checked before the decoder sizes anything by it, and given back with the present bound.
-fn present_header(bytes: &[u8], digits: u8) -> Result<[u8; HEADER_BYTES], DecodeError> {
-    let mut header: [u8; HEADER_BYTES] = *bytes.first_chunk().ok_or(DecodeError::Header)?;
-    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    let long = |at: usize| (u64::from(word(at)) << 32) | u64::from(word(at + 4));
-    let whole = word(4) as usize + HEADER_BYTES == bytes.len();
-    let bounds = long(16) == LOWEST_NS && [HIGHEST_NS, OLD_HIGHEST_NS].contains(&long(HIGHEST_AT));
-    if !whole || word(12) != u32::from(digits) || !bounds {
-        return Err(DecodeError::Header);
-    }
-    header[HIGHEST_AT..HIGHEST_AT + 8].copy_from_slice(&HIGHEST_NS.to_be_bytes());
-    Ok(header)
+/// Whether so many more values fit, whichever buckets they are in.
+fn has_room<C: Count>(mine: &Hdr<C>, more: u64) -> bool {
+    mine.len().checked_add(more).is_some_and(|sum| sum <= C::MOST)
+}
+
+/// Adds what one bucket holds, as far as it fits.
+fn add_bucket<C: Count>(mine: &mut Hdr<C>, value: u64, n: u64, has_room: bool) {
+    let bucket = value.max(LOWEST_NS);
+    let room = if has_room { n } else { C::MOST - mine.count_at(bucket).as_u64() };
+    mine.saturating_record_n(bucket, C::saturating_from(n.min(room)));
 }
 
 #[cfg(test)]

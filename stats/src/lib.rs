@@ -4,24 +4,28 @@
 //! windows of a whole fleet by second and step. Percentiles are only ever read off a merged [`Histogram`], never
 //! averaged.
 
+mod addresses;
 mod counters;
 mod errors;
 mod health;
 mod histogram;
 mod row;
+mod sealed;
 mod series;
 #[cfg(test)]
 mod testing;
 mod timing;
 mod window;
 
+pub use addresses::{AddressCounts, Addresses, MAX_ADDRESSES, OTHER_ADDRESSES};
 pub use counters::{Counters, ErrorCounts, Statuses};
 pub use errors::{ErrorKind, Phase};
 pub use health::{Health, Slowdown};
 pub use histogram::{
     COARSE_DIGITS, Count, DIGITS, DecodeError, HIGHEST_NS, Histogram, LOWEST_NS, PERCENTILES, Total,
 };
-pub use row::{ALL_STEPS, Part, Parts, Row, RowKey, SealedHistogram, SealedRow, StepId, TotalRow};
+pub use row::{ALL_STEPS, Part, Parts, Row, RowKey, StepId, TotalRow};
+pub use sealed::{RowFault, SealedHistogram, SealedRow, SealedWindow};
 pub use series::{MergedSecond, Series};
 pub use timing::{Timed, Timing};
 pub use window::{Iterations, Second, Window};

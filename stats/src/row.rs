@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{COARSE_DIGITS, Count, Counters, DecodeError, Histogram, Timed, Timing};
+use crate::{Count, Counters, DecodeError, Histogram, SealedHistogram, SealedRow, Timing};
 
 /// The number of a step: its place among all steps of a plan that send a request.
 pub type StepId = u16;
@@ -81,6 +81,19 @@ impl<C: Count> Row<C> {
         self.timing.merge(&other.timing);
     }
 
+    /// Adds a row in its small form, without opening it.
+    ///
+    /// # Errors
+    /// See [`Histogram::merge_bytes`]; what stands before the histogram that can't be read is added.
+    pub fn merge_sealed(&mut self, other: &SealedRow) -> Result<(), DecodeError> {
+        self.counters.merge(&other.counters);
+        other.latency.merge_into(&mut self.latency)?;
+        other.service_time.merge_into(&mut self.service_time)?;
+        other.failed_latency.merge_into(&mut self.failed_latency)?;
+        other.cancelled_age.merge_into(&mut self.cancelled_age)?;
+        other.timing.iter().try_for_each(|(timed, sealed)| self.timing.merge_sealed(*timed, sealed))
+    }
+
     /// Forgets everything and keeps the histograms' memory.
     pub fn clear(&mut self) {
         self.counters = Counters::default();
@@ -127,9 +140,21 @@ pub struct Parts {
 impl Parts {
     /// Adds a row of one part.
     pub fn merge(&mut self, part: Part, row: &Row) {
+        self.of(part).merge(row);
+    }
+
+    /// Adds a row of one part in its small form.
+    ///
+    /// # Errors
+    /// See [`Row::merge_sealed`].
+    pub fn merge_sealed(&mut self, part: Part, row: &SealedRow) -> Result<(), DecodeError> {
+        self.of(part).merge_sealed(row)
+    }
+
+    fn of(&mut self, part: Part) -> &mut Row {
         match part {
-            Part::Warmup => self.warmup.merge(row),
-            Part::Measured => self.measured.merge(row),
+            Part::Warmup => &mut self.warmup,
+            Part::Measured => &mut self.measured,
         }
     }
 
@@ -137,75 +162,6 @@ impl Parts {
     #[must_use]
     pub fn told(self) -> Row {
         if self.measured.is_empty() { self.warmup } else { self.measured }
-    }
-}
-
-/// A row whose histograms are in HdrHistogram V2 form: kilobytes instead of a hundred of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SealedRow {
-    /// What is counted.
-    pub counters: Counters,
-    /// Latency of ok requests.
-    pub latency: SealedHistogram,
-    /// Service time of ok requests.
-    pub service_time: SealedHistogram,
-    /// Latency of failed requests.
-    pub failed_latency: SealedHistogram,
-    /// Age of cancelled requests.
-    pub cancelled_age: SealedHistogram,
-    /// Phases and lag, those in which anything was recorded, with two digits.
-    pub timing: Vec<(Timed, SealedHistogram)>,
-}
-
-impl SealedRow {
-    /// The row to calculate with.
-    ///
-    /// # Errors
-    /// See [`Histogram::from_bytes`].
-    pub fn open<C: Count>(&self) -> Result<Row<C>, DecodeError> {
-        let mut timing = Timing::default();
-        for (timed, sealed) in &self.timing {
-            timing.put(*timed, sealed.open::<C, COARSE_DIGITS>()?);
-        }
-        Ok(Row {
-            counters: self.counters.clone(),
-            latency: self.latency.open()?,
-            service_time: self.service_time.open()?,
-            failed_latency: self.failed_latency.open()?,
-            cancelled_age: self.cancelled_age.open()?,
-            timing,
-        })
-    }
-}
-
-/// A histogram as bytes, with its exact minimum and maximum.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SealedHistogram {
-    /// HdrHistogram V2; empty when nothing was recorded.
-    pub bytes: Vec<u8>,
-    /// The smallest value in nanoseconds; 0 when nothing was recorded.
-    pub min_ns: u64,
-    /// The largest value in nanoseconds; 0 when nothing was recorded.
-    pub max_ns: u64,
-}
-
-impl SealedHistogram {
-    /// The small form of a histogram.
-    #[must_use]
-    pub fn of<C: Count, const D: u8>(histogram: &Histogram<C, D>) -> Self {
-        Self {
-            bytes: histogram.to_bytes(),
-            min_ns: histogram.min_ns().unwrap_or(0),
-            max_ns: histogram.max_ns().unwrap_or(0),
-        }
-    }
-
-    /// The histogram itself.
-    ///
-    /// # Errors
-    /// See [`Histogram::from_bytes`].
-    pub fn open<C: Count, const D: u8>(&self) -> Result<Histogram<C, D>, DecodeError> {
-        Histogram::from_bytes(&self.bytes, self.min_ns, self.max_ns)
     }
 }
 

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    ALL_STEPS, DecodeError, Iterations, Part, Parts, Row, RowKey, SealedRow, Second, StepId, TotalRow, Window,
+    ALL_STEPS, Addresses, DecodeError, Iterations, Part, Parts, Row, RowKey, SealedRow, Second, StepId,
+    TotalRow, Window,
 };
 
 /// Seconds that stay open below the newest one; the span of the short-term figures fits in it.
@@ -18,15 +19,6 @@ enum Cell {
     Sealed(Box<SealedRow>),
 }
 
-impl Cell {
-    fn open(&self) -> Result<Row, DecodeError> {
-        match self {
-            Self::Open(row) => Ok((**row).clone()),
-            Self::Sealed(sealed) => sealed.open(),
-        }
-    }
-}
-
 /// All results of one run, merged over agents.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
@@ -35,6 +27,7 @@ pub struct Series {
     totals: BTreeMap<(Part, StepId), TotalRow>,
     iterations: Iterations,
     warmup: Iterations,
+    addresses: Addresses,
     /// The end of the latest row.
     rows_end_s: u32,
     /// Rows that begin before this second are sealed.
@@ -64,6 +57,7 @@ impl Series {
             self.iterations.merge(&scalars.iterations);
             self.warmup.merge(&scalars.warmup);
         }
+        self.addresses.merge(&window.addresses);
         self.seal_old(window.rows.keys().map(|key| key.from_s).min().unwrap_or(u32::MAX));
         Ok(())
     }
@@ -73,10 +67,10 @@ impl Series {
         self.rows_end_s = self.rows_end_s.max(key.to_s);
         match self.rows.get_mut(&key) {
             Some(Cell::Open(mine)) => mine.merge(row),
-            Some(cell @ Cell::Sealed(_)) => {
-                let mut mine = cell.open()?;
-                mine.merge(row);
-                *cell = Cell::Open(Box::new(mine));
+            Some(Cell::Sealed(mine)) => {
+                let mut sum = row.clone();
+                sum.merge_sealed(mine)?;
+                self.rows.insert(key, Cell::Open(Box::new(sum)));
             }
             None => {
                 self.rows.insert(key, Cell::Open(Box::new(row.clone())));
@@ -134,6 +128,11 @@ impl Series {
         (self.iterations, self.warmup) = (iterations, warmup);
     }
 
+    /// Puts back what went to each address, in place of what is here.
+    pub fn put_back_addresses(&mut self, addresses: Addresses) {
+        self.addresses = addresses;
+    }
+
     /// Lets go of all rows but those that are to stay. Whoever keeps them elsewhere puts one back before something is
     /// added to it. Totals and scalars stay.
     pub fn retain_rows(&mut self, stays: impl Fn(&RowKey) -> bool) {
@@ -187,6 +186,12 @@ impl Series {
         self.warmup
     }
 
+    /// What went to each of the target's addresses, warm-up included.
+    #[must_use]
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
     /// The seconds that anything is known of: from 0 to this, exclusive.
     #[must_use]
     pub fn end_s(&self) -> u32 {
@@ -227,7 +232,10 @@ impl Series {
     pub fn parts(&self, from_s: u32, to_s: u32) -> Result<Parts, DecodeError> {
         let mut parts = Parts::default();
         for (key, cell) in self.rows_between(from_s, to_s) {
-            parts.merge(key.part, &cell.open()?);
+            match cell {
+                Cell::Open(row) => parts.merge(key.part, row),
+                Cell::Sealed(sealed) => parts.merge_sealed(key.part, sealed)?,
+            }
         }
         Ok(parts)
     }
@@ -239,8 +247,10 @@ impl Series {
     pub fn span(&self, from_s: u32, to_s: u32) -> Result<TotalRow, DecodeError> {
         let mut total = TotalRow::default();
         for (key, cell) in self.rows_between(from_s, to_s) {
-            if key.part == Part::Measured {
-                total.merge(&cell.open()?);
+            match cell {
+                _ if key.part != Part::Measured => {}
+                Cell::Open(row) => total.merge(row),
+                Cell::Sealed(sealed) => total.merge_sealed(sealed)?,
             }
         }
         Ok(total)

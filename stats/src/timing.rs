@@ -1,6 +1,6 @@
 //! What is timed of a worker's requests for all steps together: the phases of each, and how late it was taken up.
 
-use crate::{COARSE_DIGITS, Count, Histogram};
+use crate::{COARSE_DIGITS, Count, DecodeError, Histogram, SealedHistogram};
 
 /// A histogram of what is timed for all steps together.
 type Coarse<C> = Histogram<C, COARSE_DIGITS>;
@@ -70,9 +70,12 @@ impl<C: Count> Timing<C> {
         &self.0[timed as usize]
     }
 
-    /// Puts a histogram in place of the one that is there.
-    pub fn put(&mut self, timed: Timed, histogram: Coarse<C>) {
-        self.0[timed as usize] = histogram;
+    /// Adds a histogram in its small form to that of one of them.
+    ///
+    /// # Errors
+    /// See [`Histogram::merge_bytes`].
+    pub fn merge_sealed(&mut self, timed: Timed, sealed: &SealedHistogram) -> Result<(), DecodeError> {
+        sealed.merge_into(&mut self.0[timed as usize])
     }
 
     /// Those in which anything was recorded.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Health, Row, RowKey};
+use crate::{Addresses, DecodeError, Health, Row, RowKey, SealedWindow};
 
 /// Counts of iterations. Over a whole run `planned = started + missed + unknown`; only the coordinator knows the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +63,8 @@ pub struct Window {
     pub seconds: BTreeMap<u32, Second>,
     /// How the generator itself was, by second.
     pub health: BTreeMap<u32, Health>,
+    /// What went to each of the target's addresses, warm-up included.
+    pub addresses: Addresses,
     /// Every second before this one is complete as far as this reporter is concerned.
     pub watermark_s: u32,
     /// Run time of the latest completion, in nanoseconds; 0 without any. The length of a counted run comes from it.
@@ -70,28 +72,53 @@ pub struct Window {
 }
 
 impl Window {
-    /// Adds what another reporter of the same agent says. The watermark becomes the lower of the two.
+    /// Adds what another reporter says. The watermark becomes the lower of the two.
     pub fn merge(&mut self, other: &Self) {
         for (key, row) in &other.rows {
             self.rows.entry(*key).or_default().merge(row);
         }
-        for (second, scalars) in &other.seconds {
-            self.seconds.entry(*second).or_default().merge(scalars);
-        }
-        for (second, health) in &other.health {
-            self.health.entry(*second).or_default().merge(health);
-        }
+        self.merge_by_second(&other.seconds, &other.health);
+        self.addresses.merge(&other.addresses);
         self.watermark_s = self.watermark_s.min(other.watermark_s);
         self.latest_ns = self.latest_ns.max(other.latest_ns);
+    }
+
+    /// The same of a window in its small form, without opening it.
+    ///
+    /// # Errors
+    /// See [`Row::merge_sealed`]. None of a window that [`SealedWindow::check`] lets through.
+    pub fn merge_sealed(&mut self, other: &SealedWindow) -> Result<(), DecodeError> {
+        for (key, row) in &other.rows {
+            self.rows.entry(*key).or_default().merge_sealed(row)?;
+        }
+        self.merge_by_second(&other.seconds, &other.health);
+        self.addresses.merge(&other.addresses);
+        self.watermark_s = self.watermark_s.min(other.watermark_s);
+        self.latest_ns = self.latest_ns.max(other.latest_ns);
+        Ok(())
+    }
+
+    fn merge_by_second(&mut self, seconds: &BTreeMap<u32, Second>, health: &BTreeMap<u32, Health>) {
+        for (second, scalars) in seconds {
+            self.seconds.entry(*second).or_default().merge(scalars);
+        }
+        for (second, health) in health {
+            self.health.entry(*second).or_default().merge(health);
+        }
     }
 
     /// Measured iterations in this window, in all its seconds.
     #[must_use]
     pub fn iterations(&self) -> Iterations {
-        let mut sum = Iterations::default();
-        for second in self.seconds.values() {
-            sum.merge(&second.iterations);
-        }
-        sum
+        iterations_in(&self.seconds)
     }
+}
+
+/// Measured iterations in these seconds.
+pub(crate) fn iterations_in(seconds: &BTreeMap<u32, Second>) -> Iterations {
+    let mut sum = Iterations::default();
+    for second in seconds.values() {
+        sum.merge(&second.iterations);
+    }
+    sum
 }

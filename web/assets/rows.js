@@ -13,6 +13,16 @@ export function steps(run) {
   return run.steps.map((step) => ({ ...step, label: many ? `${step.scenario} › ${step.name}` : step.name }));
 }
 
+/** Names of phases that are not what people call them. */
+const PHASE_LABELS = { tls: "TLS", first_byte: "first byte" };
+
+/** Failures by kind, with what happened and in which phase as people read it. */
+export function errors(run) {
+  const label = ({ words, kind }) => words || kind;
+  const within = ({ phase }) => (Object.hasOwn(PHASE_LABELS, phase) ? PHASE_LABELS[phase] : phase);
+  return run.errors.map((error) => ({ ...error, label: label(error), within: within(error) }));
+}
+
 /** Agents, with what is said of them in two numbers or words. */
 export function agents(run) {
   return run.agents.map((agent) => ({

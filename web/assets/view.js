@@ -37,7 +37,9 @@ export function view(name, run, allTicks, log) {
     cut: said.cut(ticks, rows.ROWS_MAX),
     has: has(run, ticks),
     phase: Object.fromEntries(run.whole.phases.map((phase) => [phase.name, phase])),
+    handshakes_full: full(run.whole),
     steps: rows.steps(run),
+    errors: rows.errors(run),
     agents: rows.agents(run),
     ticks: rows.ticks(listed),
     error_seconds: rows.errorSeconds(listed),
@@ -61,8 +63,15 @@ function has(run, ticks) {
     doubts,
     fit: checked && !doubts,
     phases: run.whole.phases.length > 0,
+    tls: run.whole.handshakes > 0,
+    addresses: run.addresses.length > 1 || run.addresses.some((address) => address.failures > 0),
     health: checked,
   };
+}
+
+/** Handshakes that began from nothing. */
+function full({ handshakes, handshakes_resumed }) {
+  return handshakes == null || handshakes_resumed == null ? null : Math.max(0, handshakes - handshakes_resumed);
 }
 
 /** What the charts count, by their ids. */

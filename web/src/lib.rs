@@ -27,7 +27,7 @@ pub use assets::{ASSET_CACHE_CONTROL, Asset, CONTENT_SECURITY_POLICY, assets};
 pub use home::{Fault, HomePage, NewRun, RunRow, Sample};
 pub use login::LoginPage;
 pub use message::MessagePage;
-pub use run::{AdjustForm, RunPage};
+pub use run::{AdjustForm, Fact, RunPage};
 
 #[cfg(test)]
 mod agreement_tests;

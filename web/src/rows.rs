@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::accounts::UNKNOWN_NUMBER;
 use crate::format::count;
-use crate::stream::{AgentShare, Snapshot, Tick};
+use crate::stream::{AgentShare, ErrorCount, Snapshot, Tick};
+use crate::tables::PHASES;
 use crate::view::ROWS_MAX;
 
 type Rows = Result<Vec<Value>, serde_json::Error>;
@@ -25,6 +26,20 @@ pub(crate) fn steps(run: &Snapshot) -> Rows {
     let label =
         |scenario: &str, name: &str| if many { format!("{scenario} › {name}") } else { name.to_owned() };
     run.steps.iter().map(|step| with(step, json!({ "label": label(&step.scenario, &step.name) }))).collect()
+}
+
+/// Failures by kind, with what happened and in which phase as people read it.
+pub(crate) fn errors(run: &Snapshot) -> Rows {
+    let row = |error: &ErrorCount| {
+        let label = if error.words.is_empty() { &error.kind } else { &error.words };
+        with(error, json!({ "label": label, "within": phase_label(&error.phase) }))
+    };
+    run.errors.iter().map(row).collect()
+}
+
+/// Phases of errors are named like those of requests, but for the one that only errors have: `answer`.
+fn phase_label(name: &str) -> &str {
+    PHASES.iter().find(|phase| phase.name == name).map_or(name, |phase| phase.label)
 }
 
 /// Agents, with what is said of them in two numbers or words.

@@ -25,6 +25,8 @@ pub struct RunPage {
     pub started_at: String,
     /// The run's note, or nothing.
     pub note: String,
+    /// How it was sent: what the plan says of connections, TLS and time-outs.
+    pub environment: Vec<Fact>,
     /// The plan as it was given; empty hides it.
     pub plan: String,
     /// How its load can be adjusted while it goes on.
@@ -37,6 +39,17 @@ pub struct RunPage {
     pub ticks: Vec<Tick>,
     /// The event log, oldest first.
     pub log: Vec<LogLine>,
+}
+
+/// One thing to know of how a run was sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is of (`Time-outs`).
+    pub name: String,
+    /// What is so, literal.
+    pub words: String,
+    /// Whoever reads the results must know it, so it stands at the head of the page too.
+    pub is_doubt: bool,
 }
 
 /// The form that adjusts a run's load. It posts (urlencoded) `rate` or `users` to `/runs/{id}/adjust`.

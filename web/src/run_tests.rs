@@ -157,6 +157,45 @@ fn the_open_model_shows_what_was_due_missed_and_served() {
 }
 
 #[test]
+fn connections_addresses_and_handshakes_are_told() {
+    let html = samples::full().render().unwrap();
+    let reused = "data-bind=\"whole/connections_reused\" data-format=\"count\">899<";
+    check(&html, &[reused, "data-bind=\"last/connections\" data-format=\"count\">48<"], &[]);
+    let html = seen(&html);
+    check(
+        &html,
+        &["Open now", "[fd00::2]:8080", "Failed are attempts to connect", "10 s for a request"],
+        &["TLS handshakes"],
+    );
+    check(&html, &[], &["counted with the warm-up"]);
+    let html = seen(&samples::over_tls().render().unwrap());
+    check(&html, &["11 full, 40 resumed"], &["Open now", "10.0.0.1:443"]);
+    assert_eq!(html.matches("certificates were not verified").count(), 2, "at the head and below");
+}
+
+#[test]
+fn errors_are_told_by_kind_with_phase_and_words() {
+    let html = samples::over_tls().render().unwrap();
+    check(
+        &html,
+        &[
+            "<td class=\"word\">no first byte within its timeout</td><td class=\"word\">first byte</td>\
+             <td class=\"num\">40</td><td class=\"num\">0</td><td class=\"num\">0</td>\
+             <td class=\"word\">first_byte_timeout</td>",
+            "<td class=\"word\">TLS handshake failed</td><td class=\"word\">TLS</td>",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn what_an_earlier_version_did_not_count_is_a_dash() {
+    let html = samples::told_by_an_earlier_version().render().unwrap();
+    let reused = "data-bind=\"whole/connections_reused\" data-format=\"count\">–<";
+    check(&html, &[reused, "<td class=\"word\">connect_refused</td><td class=\"word\">connect</td>"], &[]);
+}
+
+#[test]
 fn a_rate_says_what_it_is_over() {
     let html = seen(&samples::over().render().unwrap());
     check(&html, &["over 11.6 s", "of the whole run is over 11.6 s"], &[]);

@@ -5,10 +5,11 @@ pub(crate) mod open;
 
 use std::collections::BTreeMap;
 
-use crate::RunPage;
 use crate::stream::{
-    AgentShare, ErrorCount, LogLine, Percentiles, Recent, Snapshot, StatusCount, StepTotals, Tick, Totals,
+    AddressTotals, AgentShare, ConnectionTotals, ErrorCount, LogLine, Percentiles, Recent, Snapshot,
+    StatusCount, StepTotals, Tick, Totals,
 };
+use crate::{Fact, RunPage};
 
 pub(crate) const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'&</script>";
 
@@ -54,6 +55,25 @@ fn agent(name: &str) -> AgentShare {
     }
 }
 
+/// Connections without TLS; every number there.
+pub(crate) fn connections(opened: u64, reused: u64) -> ConnectionTotals {
+    ConnectionTotals {
+        connections_opened: opened,
+        connections_reused: Some(reused),
+        connections_closed: Some(7),
+        handshakes: Some(0),
+        handshakes_resumed: Some(0),
+    }
+}
+
+fn address(address: &str, failures: u64, requests: u64) -> AddressTotals {
+    AddressTotals { address: address.to_owned(), connections: 26, failures, requests }
+}
+
+fn fact(name: &str, words: &str) -> Fact {
+    Fact { name: name.to_owned(), words: words.to_owned(), is_doubt: false }
+}
+
 /// Every field has a value, so that no dash may show.
 pub(crate) fn full() -> RunPage {
     let latency_ms = percentiles(1.25);
@@ -76,6 +96,7 @@ pub(crate) fn full() -> RunPage {
             rate_s: 11.63,
             error_rate: Some(0.0436),
             latency_ms,
+            connections: connections(52, 899),
             ..Totals::default()
         },
         last5: Recent { rate: 80.2, error_rate: Some(0.000_004), latency_ms: percentiles(0.057) },
@@ -91,11 +112,13 @@ pub(crate) fn full() -> RunPage {
         errors: vec![ErrorCount {
             kind: "connect_refused".to_owned(),
             phase: "connect".to_owned(),
+            words: "connection refused".to_owned(),
             count: 41,
             first_s: 0,
             last_s: 4,
         }],
         statuses: vec![StatusCount { status: 200, count: 900 }],
+        addresses: vec![address("10.0.0.1:8080", 0, 476), address("[fd00::2]:8080", 3, 475)],
         agents: vec![agent("a"), agent("b")],
         ..Snapshot::default()
     };
@@ -106,6 +129,7 @@ pub(crate) fn full() -> RunPage {
         load: "50 users closed".to_owned(),
         started_at: "2026-01-14T09:32:11.123Z".to_owned(),
         note: "a note".to_owned(),
+        environment: vec![fact("Time-outs", "10 s for a request, 5 s of it for connecting")],
         plan: "target: http://127.0.0.1:8080/".to_owned(),
         run,
         ticks: vec![tick(0, 500, 0), tick(1, 300, 12), tick(2, 100, 29)],
@@ -169,6 +193,9 @@ pub(crate) fn hostile() -> RunPage {
     page.run.health_notes.push(name.clone());
     page.run.errors[0].kind.clone_from(&name);
     page.run.errors[0].phase.clone_from(&name);
+    page.run.errors[0].words.clone_from(&name);
+    page.run.addresses[1].address.clone_from(&name);
+    page.environment = vec![Fact { name: name.clone(), words: name.clone(), is_doubt: true }];
     page.run.agents[0].name.clone_from(&name);
     page.run.agents[0].state.clone_from(&name);
     page.run.agents[0].share.clone_from(&name);
@@ -223,6 +250,8 @@ pub(crate) fn all() -> Vec<RunPage> {
         lost_with_open_unknown(),
         queued(),
         adjusted(),
+        over_tls(),
+        told_by_an_earlier_version(),
     ];
     all.extend([
         open::full(),
@@ -233,6 +262,38 @@ pub(crate) fn all() -> Vec<RunPage> {
         open::cut_short(),
     ]);
     all
+}
+
+/// Over TLS that nobody verified, to one address.
+pub(crate) fn over_tls() -> RunPage {
+    let mut page = over();
+    page.target = "https://shop.test/".to_owned();
+    let (handshakes, handshakes_resumed) = (Some(51), Some(40));
+    page.run.whole.connections = ConnectionTotals { handshakes, handshakes_resumed, ..connections(52, 899) };
+    page.run.addresses = vec![address("10.0.0.1:443", 0, 951)];
+    let kind = |kind: &str, phase: &str, words: &str, count| ErrorCount {
+        kind: kind.to_owned(),
+        phase: phase.to_owned(),
+        words: words.to_owned(),
+        count,
+        ..ErrorCount::default()
+    };
+    page.run.errors = vec![
+        kind("first_byte_timeout", "first_byte", "no first byte within its timeout", 40),
+        kind("tls", "tls", "TLS handshake failed", 1),
+    ];
+    let words = "certificates were not verified".to_owned();
+    page.environment.push(Fact { name: "TLS".to_owned(), words, is_doubt: true });
+    page
+}
+
+/// Of a document that doesn't say of connections more than how many were opened, nor errors in words.
+pub(crate) fn told_by_an_earlier_version() -> RunPage {
+    let mut page = over();
+    page.run.whole.connections = ConnectionTotals { connections_opened: 52, ..ConnectionTotals::default() };
+    page.run.addresses.clear();
+    page.run.errors[0].words.clear();
+    page
 }
 
 /// It waits for its turn.

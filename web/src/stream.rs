@@ -150,6 +150,45 @@ pub struct Totals {
     /// Lag, and the phases of the requests that were answered, in the order in which a request goes through them.
     #[serde(default)]
     pub phases: Vec<PhaseTotals>,
+    /// Connections of the measured part.
+    #[serde(flatten)]
+    pub connections: ConnectionTotals,
+}
+
+/// What was counted of connections to the target. What a document of an earlier version doesn't say is absent, not 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectionTotals {
+    /// Connections opened; one whose TLS handshake failed is among them.
+    pub connections_opened: u64,
+    /// Times a request was written on a connection that had served another one before.
+    pub connections_reused: Option<u64>,
+    /// Kept connections that the target closed: while they lay idle, or under a request without a byte of an answer.
+    pub connections_closed: Option<u64>,
+    /// TLS handshakes that were completed.
+    pub handshakes: Option<u64>,
+    /// Those of them that took an earlier session up again.
+    pub handshakes_resumed: Option<u64>,
+}
+
+impl ConnectionTotals {
+    /// Handshakes that began from nothing; absent where handshakes are.
+    pub(crate) fn handshakes_full(&self) -> Option<u64> {
+        Some(self.handshakes?.saturating_sub(self.handshakes_resumed?))
+    }
+}
+
+/// What went to one of the target's addresses, warm-up included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressTotals {
+    /// The address, literal: `127.0.0.1:80`, `[::1]:80`, `unix:/run/app.sock`; `other` for those beyond the bound.
+    pub address: String,
+    /// Connections opened to it.
+    pub connections: u64,
+    /// Attempts to connect to it that failed, TLS handshakes among them; another address may have served the request.
+    pub failures: u64,
+    /// Requests of which a byte at least was written on a connection to it; one that was sent again counts again.
+    pub requests: u64,
 }
 
 /// One of the things that are timed of each request or iteration.
@@ -216,6 +255,9 @@ pub struct ErrorCount {
     pub kind: String,
     /// The phase of the request in which it shows.
     pub phase: String,
+    /// What happened, in words; empty in documents that don't say it.
+    #[serde(default)]
+    pub words: String,
     /// How many.
     pub count: u64,
     /// Second in which the first was seen.
@@ -355,6 +397,9 @@ pub struct Snapshot {
     pub errors: Vec<ErrorCount>,
     /// By status, ascending.
     pub statuses: Vec<StatusCount>,
+    /// By address, in the order of their texts.
+    #[serde(default)]
+    pub addresses: Vec<AddressTotals>,
     /// By agent.
     pub agents: Vec<AgentShare>,
     /// What is to be known of the generator's health, in sentences; empty while all is fine.

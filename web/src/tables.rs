@@ -8,6 +8,7 @@ use crate::table::{Column, Kind, Table};
 pub(crate) struct Tables {
     pub(crate) steps: Table,
     pub(crate) errors: Table,
+    pub(crate) addresses: Table,
     pub(crate) statuses: Table,
     pub(crate) agents: Table,
     pub(crate) health: Table,
@@ -19,6 +20,7 @@ impl Tables {
         Self {
             steps: Table::new(view, steps()),
             errors: Table::new(view, errors()),
+            addresses: Table::new(view, addresses()),
             statuses: Table::new(view, statuses()),
             agents: Table::new(view, agents()),
             health: Table::new(view, health()),
@@ -41,13 +43,30 @@ fn steps() -> Kind {
 
 fn errors() -> Kind {
     let columns = vec![
-        Column::words("kind", "kind"),
-        Column::words("phase", "phase"),
+        Column::words("error", "label"),
+        Column::words("phase", "within"),
         Column::count("count", "count"),
         Column::number("first seen", "s", "first_s", Format::Count),
         Column::number("last seen", "s", "last_s", Format::Count),
+        Column::words("kind", "kind"),
     ];
     Kind { source: "errors", label: "Errors by kind", empty: "No request failed.", mark: "", columns }
+}
+
+fn addresses() -> Kind {
+    let columns = vec![
+        Column::words("address", "address"),
+        Column::count("requests", "requests"),
+        Column::count("connections", "connections"),
+        Column::count("failed", "failures"),
+    ];
+    Kind {
+        source: "addresses",
+        label: "Addresses",
+        empty: "Nothing has been connected to yet.",
+        mark: "",
+        columns,
+    }
 }
 
 fn statuses() -> Kind {

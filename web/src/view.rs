@@ -47,7 +47,9 @@ pub(crate) fn view(
         "cut": said::cut(ticks, ROWS_MAX),
         "has": has(run, ticks),
         "phase": run.whole.phases.iter().map(|p| (p.name.clone(), json!(p))).collect::<Map<_, _>>(),
+        "handshakes_full": run.whole.connections.handshakes_full(),
         "steps": rows::steps(run)?,
+        "errors": rows::errors(run)?,
         "agents": rows::agents(run)?,
         "ticks": rows::ticks(listed)?,
         "error_seconds": rows::error_seconds(listed),
@@ -92,6 +94,8 @@ fn has(run: &Snapshot, ticks: &[Tick]) -> Value {
         "doubts": doubts,
         "fit": checked && !doubts,
         "phases": !run.whole.phases.is_empty(),
+        "tls": run.whole.connections.handshakes.is_some_and(|n| n > 0),
+        "addresses": run.addresses.len() > 1 || run.addresses.iter().any(|address| address.failures > 0),
         "health": checked,
     })
 }

@@ -1,5 +1,6 @@
 //! What goes into an engine and what comes out of it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use volley_plan::allow::AllowList;
@@ -18,8 +19,8 @@ pub struct Setup {
     pub share: Share,
     /// How the load was adjusted so far, in this order: only in a run that went on before this engine came to it.
     pub adjusted: Vec<Adjust>,
-    /// What may be sent to: each address that the target's name has is held against it, and only those that it permits
-    /// are connected to.
+    /// What may be sent to: each address that a destination has is held against it, and only those that it permits are
+    /// connected to.
     pub allow: Arc<AllowList>,
     /// Worker threads, at least 1; never more are started than the whole plan could keep busy.
     pub workers: usize,
@@ -29,6 +30,8 @@ pub struct Setup {
     pub clock: Clock,
     /// Whether workers poll for a moment before they sleep.
     pub spin: Spin,
+    /// The folder on this machine for files that the plan names; nothing leads out of it. Without one such a plan is refused.
+    pub files: Option<PathBuf>,
 }
 
 /// What an engine is told. Each takes effect at once, whichever thread it comes from.

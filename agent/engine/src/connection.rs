@@ -1,58 +1,51 @@
-//! One connection to the target, and the way to one.
+//! One connection to the target: its bytes, over TCP or a Unix socket, in clear or by TLS.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::client::TlsStream;
 
-use crate::recorder::Gauges;
-
-/// Where requests go.
-#[derive(Debug)]
-pub(crate) enum Target {
-    /// The addresses of the target's name, at least one.
-    Addresses(Vec<SocketAddr>),
-    /// A scripted one at the other end of pipes in memory.
-    #[cfg(test)]
-    Virtual(crate::virtual_time::Target),
-}
-
-impl Target {
-    /// How many ways there are to it.
-    pub(crate) fn ways(&self) -> usize {
-        match self {
-            Self::Addresses(addresses) => addresses.len(),
-            #[cfg(test)]
-            Self::Virtual(_) => 1,
-        }
-    }
-
-    /// Connects by one of the ways.
-    pub(crate) async fn connect(&self, way: usize) -> io::Result<Stream> {
-        match self {
-            Self::Addresses(addresses) => {
-                let stream = TcpStream::connect(addresses[way]).await?;
-                // It fails only where the connection has failed already, which the exchange will tell better.
-                let _ = stream.set_nodelay(true);
-                Ok(Stream::Tcp(stream))
-            }
-            #[cfg(test)]
-            Self::Virtual(target) => target.connect().await.map(Stream::Pipe),
-        }
-    }
-}
+use crate::recorder::{Gauges, Tally};
 
 /// Bytes to and from the target.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Tcp(TcpStream),
+    Unix(UnixStream),
+    TlsOverTcp(Box<TlsStream<TcpStream>>),
+    TlsOverUnix(Box<TlsStream<UnixStream>>),
     #[cfg(test)]
     Pipe(tokio::io::DuplexStream),
+}
+
+/// Does the same with whatever a [`Stream`] is.
+macro_rules! with {
+    ($stream:expr, $bytes:ident => $done:expr) => {
+        match $stream {
+            Stream::Tcp($bytes) => $done,
+            Stream::Unix($bytes) => $done,
+            Stream::TlsOverTcp($bytes) => $done,
+            Stream::TlsOverUnix($bytes) => $done,
+            #[cfg(test)]
+            Stream::Pipe($bytes) => $done,
+        }
+    };
+}
+
+/// What became of a connection while it lay idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// Nothing: a request may be tried on it.
+    Quiet,
+    /// The target closed it.
+    Closed,
+    /// The target said something that nobody asked for; a later answer could not be told from it.
+    Noisy,
 }
 
 /// An open connection; it is counted as long as it lives.
@@ -60,38 +53,71 @@ pub(crate) enum Stream {
 pub(crate) struct Connection {
     stream: Stream,
     gauges: Rc<Gauges>,
+    /// What is counted of the address that it goes to.
+    tally: Rc<Tally>,
+    is_used: bool,
+    ended_cleanly: bool,
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, gauges: &Rc<Gauges>) -> Self {
+    pub(crate) fn new(stream: Stream, gauges: &Rc<Gauges>, tally: &Rc<Tally>) -> Self {
         gauges.connections.up();
-        Self { stream, gauges: Rc::clone(gauges) }
+        let (gauges, tally) = (Rc::clone(gauges), Rc::clone(tally));
+        Self { stream, gauges, tally, is_used: false, ended_cleanly: true }
     }
 
-    /// Whether a request may be tried on it after it lay idle: the target hasn't closed it, nor said anything that
-    /// nobody asked for. Costs a system call only where the event loop has already heard from the target.
+    /// Whether a request was written on it before: whoever writes one says so by [`Self::mark_used`].
     #[inline]
-    pub(crate) fn is_quiet(&mut self, buffer: &mut [u8]) -> bool {
+    pub(crate) fn is_reused(&self) -> bool {
+        self.is_used
+    }
+
+    /// An exchange on it has ended.
+    #[inline]
+    pub(crate) fn mark_used(&mut self) {
+        self.is_used = true;
+    }
+
+    /// Counts a request, of which a byte at least was written, for the address that the connection goes to.
+    #[inline]
+    pub(crate) fn count_request(&self) {
+        self.tally.requests.up();
+    }
+
+    /// Whether the end that was received, if one was, is known to be the target's own: by TLS it says so, and whoever cuts
+    /// the connection can't (RFC 8446 section 6.1).
+    #[inline]
+    pub(crate) fn ended_cleanly(&self) -> bool {
+        self.ended_cleanly
+    }
+
+    /// What became of it while it lay idle. What TLS itself has to say, such as session tickets, is taken in. Costs a system
+    /// call only where the event loop has already heard from the target.
+    #[inline]
+    pub(crate) fn idle(&mut self, buffer: &mut [u8]) -> Idle {
         match &mut self.stream {
-            Stream::Tcp(stream) => {
-                let heard = stream.try_read(buffer);
-                matches!(heard, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-            }
+            Stream::Tcp(stream) => Idle::of(stream.try_read(buffer)),
+            Stream::Unix(stream) => Idle::of(stream.try_read(buffer)),
+            Stream::TlsOverTcp(stream) => Idle::of_stream(stream, buffer),
+            Stream::TlsOverUnix(stream) => Idle::of_stream(stream, buffer),
             #[cfg(test)]
-            Stream::Pipe(pipe) => {
-                let mut cx = Context::from_waker(std::task::Waker::noop());
-                Pin::new(pipe).poll_read(&mut cx, &mut ReadBuf::new(buffer)).is_pending()
-            }
+            Stream::Pipe(pipe) => Idle::of_stream(pipe, buffer),
         }
     }
 
-    /// Writes what it takes of these bytes.
+    /// Writes what it takes of these bytes. With TLS they may not all be on their way before [`Self::poll_flush`] says so.
     #[inline]
     pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        with!(&mut self.stream, stream => Pin::new(stream).poll_write(cx, bytes))
+    }
+
+    /// Makes sure that all that was written is on its way: at once, but for TLS.
+    #[inline]
+    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            #[cfg(test)]
-            Stream::Pipe(pipe) => Pin::new(pipe).poll_write(cx, bytes),
+            Stream::TlsOverTcp(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::TlsOverUnix(stream) => Pin::new(stream).poll_flush(cx),
+            _ => Poll::Ready(Ok(())),
         }
     }
 
@@ -106,16 +132,18 @@ impl Connection {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         let mut space = ReadBuf::new(buffer);
-        let poll = match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut space),
-            #[cfg(test)]
-            Stream::Pipe(pipe) => Pin::new(pipe).poll_read(cx, &mut space),
-        };
-        poll.map_ok(|()| space.filled().len())
+        match with!(&mut self.stream, stream => Pin::new(stream).poll_read(cx, &mut space)) {
+            // So rustls calls an end without close_notify; no socket says this of itself.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.ended_cleanly = false;
+                Poll::Ready(Ok(0))
+            }
+            poll => poll.map_ok(|()| space.filled().len()),
+        }
     }
 
-    /// The same for bytes that nobody looks at: the kernel drops them and copies nothing. The buffer says how many are
-    /// taken at most, and stays as it was.
+    /// The same for bytes that nobody looks at: of TCP the kernel drops them and copies nothing. The buffer says how many are
+    /// taken at most; what is in it then means nothing.
     pub(crate) fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
@@ -123,8 +151,27 @@ impl Connection {
     ) -> Poll<io::Result<usize>> {
         match &mut self.stream {
             Stream::Tcp(stream) => poll_truncated(stream, cx, buffer),
-            #[cfg(test)]
-            Stream::Pipe(_) => self.poll_receive(cx, buffer),
+            _ => self.poll_receive(cx, buffer),
+        }
+    }
+}
+
+impl Idle {
+    fn of(heard: io::Result<usize>) -> Self {
+        match heard {
+            Ok(1..) => Self::Noisy,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Self::Quiet,
+            Ok(0) | Err(_) => Self::Closed,
+        }
+    }
+
+    fn of_stream(stream: &mut (impl AsyncRead + Unpin), buffer: &mut [u8]) -> Self {
+        // Whoever waits for bytes later says so itself.
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut space = ReadBuf::new(buffer);
+        match Pin::new(stream).poll_read(&mut cx, &mut space) {
+            Poll::Pending => Self::Quiet,
+            Poll::Ready(heard) => Self::of(heard.map(|()| space.filled().len())),
         }
     }
 }
@@ -154,5 +201,38 @@ fn poll_truncated(stream: &TcpStream, cx: &mut Context<'_>, buffer: &mut [u8]) -
 impl Drop for Connection {
     fn drop(&mut self) {
         self.gauges.connections.down();
+        match &mut self.stream {
+            Stream::TlsOverTcp(stream) => say_goodbye(stream),
+            Stream::TlsOverUnix(stream) => say_goodbye(stream),
+            _ => {}
+        }
+    }
+}
+
+/// Tells the target that the connection ends here (RFC 8446 section 6.1, RFC 9112 section 9.8), as far as it can be told at
+/// once. Where a request is still being written there is no good end to tell of.
+fn say_goodbye(stream: &mut TlsStream<impl AsyncWrite + Unpin>) {
+    let (socket, session) = stream.get_mut();
+    if !session.wants_write() {
+        session.send_close_notify();
+        // Whoever has gone doesn't hear it.
+        let _ = session.write_tls(&mut AtOnce(socket));
+    }
+}
+
+/// Writes what a socket takes without waiting.
+struct AtOnce<'a, S>(&'a mut S);
+
+impl<S: AsyncWrite + Unpin> io::Write for AtOnce<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut cx = Context::from_waker(Waker::noop());
+        match Pin::new(&mut *self.0).poll_write(&mut cx, bytes) {
+            Poll::Ready(written) => written,
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

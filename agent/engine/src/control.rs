@@ -4,17 +4,17 @@
 //! a time. The times have cache lines of their own, so that a claim of one worker costs the others nothing.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use volley_plan::allow::{AllowList, Denied};
+use volley_plan::allow::Denied;
 use volley_plan::link::Share;
 use volley_plan::{Amount, Level, Load, Model};
 use volley_stats::SECOND_NS;
 
-use crate::deal::Deal;
+use crate::deal::{Admitted, Deal};
+use crate::dial::Site;
 use crate::limit::{Claim, Limit, Pool, Wish};
 use crate::pace::Leg;
 use crate::{Command, nanoseconds, sentence};
@@ -177,17 +177,12 @@ impl Control {
         locked(&self.deal).slots_max()
     }
 
-    /// What may be loaded, so hard as the load is.
-    pub(crate) fn allowed(&self) -> AllowList {
-        locked(&self.deal).allowed()
-    }
-
-    /// These are the target's addresses that are connected to from now on.
+    /// Those of the target's addresses that may be loaded so hard as the load is; they are connected to from now on.
     ///
     /// # Errors
-    /// One may not be loaded so hard as the load has become since they were looked for.
-    pub(crate) fn connects_to(&self, addresses: &[SocketAddr]) -> Result<(), Denied> {
-        locked(&self.deal).connects_to(addresses)
+    /// None of them may be: what is said of the first.
+    pub(crate) fn admit(&self, sites: Vec<Site>) -> Result<Admitted, Denied> {
+        locked(&self.deal).admit(sites)
     }
 
     /// Takes a command at `now_ns` and wakes the workers.

@@ -1,7 +1,7 @@
 //! How an engine's share is dealt to its workers: at the start, and again at each change.
 
 use std::cmp::Reverse;
-use std::net::SocketAddr;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -11,6 +11,7 @@ use volley_plan::shape::{ShapeError, StripeSet};
 use volley_plan::{Adjust, AdjustError, ClosedLoad, Level, Load, Model, Plan};
 
 use crate::control::PlannedEnd;
+use crate::dial::Site;
 use crate::pace::{ClosedPlan, Leg, Numbering, OpenPlan, TakeOver, Work};
 use crate::{Setup, nanoseconds};
 
@@ -27,13 +28,25 @@ pub(crate) enum DealError {
     Denied(#[from] Denied),
 }
 
+/// Most addresses that later loads are held against. A name that leads elsewhere each time would have no end of them.
+const MAX_SITES: usize = 1024;
+
+/// Addresses, as the list of what may be loaded sees them.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    /// Those that may be connected to, at least one.
+    pub(crate) sites: Vec<Site>,
+    /// Why the others may not.
+    pub(crate) denied: Vec<Denied>,
+}
+
 /// What an engine has to do, and which worker does what of it.
 #[derive(Debug)]
 pub(crate) struct Deal {
     plan: Arc<Plan>,
     allow: Arc<AllowList>,
-    /// Those of the target that are connected to, once they are known.
-    addresses: Vec<SocketAddr>,
+    /// The latest addresses that are connected to.
+    sites: VecDeque<Site>,
     /// The plan's load, as it was adjusted so far.
     load: Load,
     paced: Paced,
@@ -81,8 +94,8 @@ impl Deal {
         let most = Share::all(&plan).hands_max(&load).max(share.hands_max(&load));
         let workers = u32::try_from(setup.workers).unwrap_or(u32::MAX).min(most).max(1);
         let by_worker = deal_out(&share, &load, &vec![nothing(&share.stripes); workers as usize]);
-        let (allow, addresses) = (Arc::clone(&setup.allow), Vec::new());
-        Ok(Self { plan, allow, addresses, load, paced, numbering, seed, share, by_worker })
+        let (allow, sites) = (Arc::clone(&setup.allow), VecDeque::new());
+        Ok(Self { plan, allow, sites, load, paced, numbering, seed, share, by_worker })
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -107,27 +120,40 @@ impl Deal {
         self.share.slots_max(&self.load)
     }
 
-    /// What may be loaded, so hard as the load is.
-    pub(crate) fn allowed(&self) -> AllowList {
-        self.allow.for_load(&self.load)
-    }
-
-    /// These are the target's addresses that are connected to from now on, and that later loads are held against.
+    /// Those of the target's addresses that may be loaded so hard as the load is: they are connected to from now on, and
+    /// later loads are held against them.
     ///
     /// # Errors
-    /// One may not be loaded so hard as the load has become since they were looked for.
-    pub(crate) fn connects_to(&mut self, addresses: &[SocketAddr]) -> Result<(), Denied> {
-        addresses.clone_into(&mut self.addresses);
-        self.permits(&self.load)
+    /// None of them may be: what is said of the first.
+    pub(crate) fn admit(&mut self, sites: Vec<Site>) -> Result<Admitted, Denied> {
+        let allow = self.allow.for_load(&self.load);
+        let mut admitted = Admitted { sites: Vec::new(), denied: Vec::new() };
+        for site in sites {
+            match site.permitted(&allow) {
+                Ok(()) => admitted.sites.push(site),
+                Err(denied) => admitted.denied.push(denied),
+            }
+        }
+        if admitted.sites.is_empty() && !admitted.denied.is_empty() {
+            return Err(admitted.denied.swap_remove(0));
+        }
+        admitted.sites.iter().for_each(|site| self.note(site));
+        Ok(admitted)
+    }
+
+    fn note(&mut self, site: &Site) {
+        if !self.sites.contains(site) {
+            self.sites.truncate(MAX_SITES - 1);
+            self.sites.push_front(site.clone());
+        }
     }
 
     /// Whether the target may be loaded so hard, at each address that it is connected to.
     fn permits(&self, load: &Load) -> Result<(), Denied> {
-        let (allow, target) = (self.allow.for_load(load), &self.plan.target);
-        allow.permits_target(target)?;
-        self.addresses
-            .iter()
-            .try_for_each(|address| allow.permits_address(target.host(), address.ip(), address.port()))
+        let allow = self.allow.for_load(load);
+        let destinations = self.plan.destinations();
+        destinations.iter().try_for_each(|destination| allow.permits_destination(destination))?;
+        self.sites.iter().try_for_each(|site| site.permitted(&allow))
     }
 
     /// How the plan itself ends the run.
@@ -276,6 +302,7 @@ mod tests {
             seed: 1,
             clock,
             spin: Spin::Off,
+            files: None,
         })
     }
 
@@ -380,6 +407,11 @@ mod tests {
         assert!(to("50/s").is_ok());
     }
 
+    fn sites(addresses: &[&str]) -> Vec<Site> {
+        let site = |text: &&str| Site::Tcp { host: "h".into(), address: text.parse().unwrap() };
+        addresses.iter().map(site).collect()
+    }
+
     /// A name is at some network, and no other's rule is of any use to it.
     #[test]
     fn a_change_is_held_against_each_address_that_is_connected_to() {
@@ -387,8 +419,7 @@ mod tests {
         let load = "rate: 10/s, duration: 10s";
         let check = |addresses: &[&str], expected: bool| {
             let mut deal = deal_by(&rules, load, Share::all, 1).unwrap();
-            let addresses: Vec<SocketAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
-            deal.connects_to(&addresses).unwrap();
+            assert_eq!(deal.admit(sites(addresses)).unwrap().sites, sites(addresses));
             let changed = deal.change(5, deal.share.clone(), Some(Level::Rate("21/s".parse().unwrap())), 0);
             assert_eq!(changed.is_ok(), expected, "{addresses:?}: {changed:?}");
             assert!(
@@ -400,6 +431,41 @@ mod tests {
         check(&["192.168.0.1:80", "10.0.0.1:80"], false);
         // The load was adjusted while the name was looked up.
         let mut deal = deal_by(&rules, "rate: 21/s, duration: 10s", Share::all, 1).unwrap();
-        assert!(matches!(deal.connects_to(&["10.0.0.1:80".parse().unwrap()]), Err(Denied::Rate { .. })));
+        assert!(matches!(deal.admit(sites(&["10.0.0.1:80"])), Err(Denied::Rate { .. })));
+    }
+
+    #[test]
+    fn only_addresses_that_the_list_permits_are_admitted() {
+        let check = |rules: &[&str], expected: Result<&[&str], &str>| {
+            let mut deal = deal_by(rules, "users: 1, duration: 1s", Share::all, 1).unwrap();
+            let found = deal.admit(sites(&["10.0.0.1:80", "127.0.0.1:80", "169.254.169.254:80"]));
+            match (found, expected) {
+                (Ok(admitted), expected) => {
+                    assert_eq!(admitted.denied.len(), 3 - admitted.sites.len());
+                    assert_eq!(Ok(admitted.sites), expected.map(sites));
+                }
+                (Err(denied), Err(part)) => assert!(denied.to_string().contains(part), "{denied}"),
+                (Err(denied), Ok(_)) => panic!("{denied}"),
+            }
+        };
+        check(&["any"], Ok(&["10.0.0.1:80", "127.0.0.1:80"]));
+        check(&["127.0.0.0/8"], Ok(&["127.0.0.1:80"]));
+        check(&["10.0.0.0/8:8080", "192.168.0.0/16"], Err("h:80 leads to 10.0.0.1:80, which is not on the"));
+    }
+
+    #[test]
+    fn the_addresses_that_are_remembered_are_the_latest() {
+        let rules = ["10.0.0.0/8 max 20/s", "192.168.0.0/16"];
+        let mut deal = deal_by(&rules, "rate: 10/s, duration: 10s", Share::all, 1).unwrap();
+        let rate = |deal: &mut Deal| {
+            deal.change(5, deal.share.clone(), Some(Level::Rate("21/s".parse().unwrap())), 0).is_ok()
+        };
+        deal.admit(sites(&["10.0.0.1:80"])).unwrap();
+        assert!(!rate(&mut deal));
+        for port in 1..=MAX_SITES {
+            deal.admit(sites(&[&format!("192.168.0.1:{port}")])).unwrap();
+        }
+        assert_eq!(deal.sites.len(), MAX_SITES);
+        assert!(rate(&mut deal));
     }
 }

@@ -22,6 +22,7 @@
 //! exchange (`exchange`, over the codec in [`http1`]). A worker's `keeper` has the one timer that all of them hang on.
 
 mod alarms;
+mod answer;
 mod api;
 mod checkup;
 mod clock;
@@ -29,15 +30,19 @@ mod connection;
 mod control;
 mod deadlines;
 mod deal;
+mod decode;
+mod dial;
 mod engine;
 mod exchange;
 mod failure;
+mod files;
 mod health;
 pub mod http1;
 mod limit;
 mod merger;
 mod pace;
 mod prepare;
+mod prepared_step;
 mod recorder;
 mod reporter;
 mod script;

@@ -54,6 +54,9 @@ impl Merger {
         let health = self.pending.health.entry(second).or_default();
         health.stall_max_ns = health.stall_max_ns.max(window.stall_max_ns);
         self.polled_ns[worker] += window.polled_ns;
+        for (address, counts) in &window.addresses {
+            self.pending.addresses.add(address, counts);
+        }
         let latest_ns = self.latest_ns.entry(second).or_default();
         *latest_ns = window.latest_ns.max(*latest_ns);
         self.next[worker] = next.unwrap_or(u32::MAX);

@@ -1,20 +1,24 @@
-//! What an engine does before it says that it is ready: it serializes the requests, turns the target's name into
-//! addresses, and makes sure that descriptors and local ports are enough for its share.
+//! What an engine does before it says that it is ready: it serializes the requests, and makes sure that descriptors and local
+//! ports are enough for its share. What addresses and TLS take is found by `dial`.
 
 mod ports;
+mod requests;
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
-use volley_plan::allow::{AllowList, Denied};
+use volley_plan::allow::Denied;
 use volley_plan::words::{count, counted};
-use volley_plan::{Plan, Request, Target};
 
+use crate::dial::{LookupError, Site, SourceError, Sources, TlsError};
+use crate::files::FileError;
 use crate::health::open_descriptors;
-use crate::http1::{NUMBER_PLACEHOLDER, Prepared, RequestError};
+use crate::http1::RequestError;
 use crate::sentence;
+
+pub(crate) use requests::requests;
 
 /// Descriptors of one worker besides its connections: event loop, wake-ups, timer; and one to spare.
 const WORKER_DESCRIPTORS: u64 = 4;
@@ -45,15 +49,19 @@ pub(crate) enum Refusal {
         connections_need(*connections),
         counted(u64::from(*connections), "local port"),
         addresses_in_words(addresses),
-        ports_in_words(*by_address, addresses.len() as u64)
+        ports_in_words(*by_address, *pairs, addresses.len())
     )]
-    LocalPorts { connections: u32, by_address: u32, addresses: Vec<SocketAddr> },
-    #[error("the target's name {host} could not be resolved")]
-    Resolve { host: String, source: io::Error },
-    #[error("the target's name {host} has no address")]
-    NoAddress { host: String },
+    LocalPorts { connections: u32, by_address: u32, pairs: u32, addresses: Vec<SocketAddr> },
     #[error(transparent)]
-    Denied(Denied),
+    Source(#[from] SourceError),
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("a thread could not be started")]
     Thread(#[source] io::Error),
     #[error("a worker's event loop could not be made")]
@@ -74,14 +82,12 @@ fn connections_need(connections: u32) -> String {
     format!("{} {verb}", counted(u64::from(connections), "connection"))
 }
 
-fn ports_in_words(by_address: u32, addresses: u64) -> String {
-    match addresses {
-        0 | 1 => count(u64::from(by_address)),
-        _ => format!(
-            "{} for each, {} in all",
-            count(u64::from(by_address)),
-            count(u64::from(by_address) * addresses)
-        ),
+fn ports_in_words(by_address: u32, pairs: u32, addresses: usize) -> String {
+    let (each, all) = (count(u64::from(by_address)), count(u64::from(by_address) * u64::from(pairs)));
+    match pairs {
+        0 | 1 => each,
+        _ if pairs as usize == addresses => format!("{each} for each, {all} in all"),
+        _ => format!("{each} for each from each source address, {all} in all"),
     }
 }
 
@@ -94,26 +100,6 @@ fn addresses_in_words(addresses: &[SocketAddr]) -> String {
             format!("{first} and {} more address{plural} of the target", count(others.len() as u64))
         }
     }
-}
-
-/// The plan's requests; the place of each is its [`StepId`](volley_stats::StepId).
-pub(crate) fn requests(plan: &Plan) -> Result<Vec<Prepared>, Refusal> {
-    let prepare = |request: &Request| {
-        let authority = plan.target.authority();
-        let method = request.method.as_str();
-        let number = plan.http.number_header.as_deref();
-        let line = number.map(|name| (name.to_owned(), NUMBER_PLACEHOLDER.to_owned()));
-        let headers: Vec<_> = request.headers.iter().cloned().chain(line).collect();
-        let keep_alive = plan.http.keep_alive;
-        let prepared = Prepared::new(method, authority, &request.path, &headers, &request.body, keep_alive)
-            .map_err(|source| Refusal::Request { name: request.name.clone(), source })?;
-        Ok(match number {
-            Some(name) => prepared.numbered_by(name),
-            None => prepared,
-        })
-    };
-    let requests: Vec<Prepared> = plan.requests().map(prepare).collect::<Result<_, _>>()?;
-    if requests.is_empty() { Err(Refusal::NoRequest) } else { Ok(requests) }
 }
 
 /// Raises the soft limit of descriptors to the hard one, and makes sure that it is enough for so many connections.
@@ -137,123 +123,36 @@ fn enough_descriptors(connections: u32, workers: usize, open: u64, limit: u64) -
 }
 
 /// How many local ports connections to these addresses can use, made sure to be enough for so many connections. Where
-/// the kernel doesn't say it is 0, and nothing is refused.
-pub(crate) fn local_ports(connections: u32, addresses: &[SocketAddr]) -> Result<u32, Refusal> {
+/// the kernel doesn't say it is 0, and nothing is refused; Unix sockets need none.
+pub(crate) fn local_ports(connections: u32, sites: &[Site], sources: &Sources) -> Result<u32, Refusal> {
+    let addresses: Vec<SocketAddr> = sites.iter().filter_map(Site::tcp).collect();
+    let pairs: usize = addresses.iter().map(|address| sources.count(address.ip())).sum();
     match ports::by_address() {
-        Some(by_address) => enough_ports(connections, addresses, by_address),
-        None => Ok(0),
+        Some(by_address) if !addresses.is_empty() => {
+            enough_ports(connections, addresses, u32::try_from(pairs).unwrap_or(u32::MAX), by_address)
+        }
+        _ => Ok(0),
     }
 }
 
-/// A local port serves one connection to each address.
-fn enough_ports(connections: u32, addresses: &[SocketAddr], by_address: u32) -> Result<u32, Refusal> {
-    let addresses_count = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
-    let ports = by_address.saturating_mul(addresses_count);
+/// A local port serves one connection to each address, from each source address.
+fn enough_ports(
+    connections: u32,
+    addresses: Vec<SocketAddr>,
+    pairs: u32,
+    by_address: u32,
+) -> Result<u32, Refusal> {
+    let ports = by_address.saturating_mul(pairs);
     if connections <= ports {
         Ok(ports)
     } else {
-        Err(Refusal::LocalPorts { connections, by_address, addresses: addresses.to_vec() })
-    }
-}
-
-/// The target's addresses that may be connected to, each once, in the order in which the resolver gives them. This may
-/// take many seconds.
-pub(crate) fn addresses(target: &Target, allow: &AllowList) -> Result<Vec<SocketAddr>, Refusal> {
-    permitted(target.host(), &resolved(target)?, allow)
-}
-
-fn resolved(target: &Target) -> Result<Vec<SocketAddr>, Refusal> {
-    if let Some(ip) = target.ip() {
-        return Ok(vec![SocketAddr::new(ip, target.port())]);
-    }
-    let host = target.host();
-    let found = (host, target.port())
-        .to_socket_addrs()
-        .map_err(|source| Refusal::Resolve { host: host.to_owned(), source })?;
-    let mut addresses = Vec::new();
-    for address in found {
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    if addresses.is_empty() { Err(Refusal::NoAddress { host: host.to_owned() }) } else { Ok(addresses) }
-}
-
-/// Those of a name's addresses that the list permits. Where it permits none, what it says of the first is the reason.
-fn permitted(host: &str, addresses: &[SocketAddr], allow: &AllowList) -> Result<Vec<SocketAddr>, Refusal> {
-    let (mut permitted, mut denied) = (Vec::new(), None);
-    for address in addresses {
-        match allow.permits_address(host, address.ip(), address.port()) {
-            Ok(()) => permitted.push(*address),
-            Err(error) => {
-                tracing::warn!(host, %address, %error, "an address of the target is not connected to");
-                denied.get_or_insert(error);
-            }
-        }
-    }
-    match denied {
-        Some(denied) if permitted.is_empty() => Err(Refusal::Denied(denied)),
-        _ => Ok(permitted),
+        Err(Refusal::LocalPorts { connections, by_address, pairs, addresses })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn requests_are_in_the_order_of_their_steps() {
-        let plan = volley_plan::parse(
-            "version: 1\n\
-             target: http://127.0.0.1:8080/\n\
-             users: 1\n\
-             duration: 1s\n\
-             scenarios:\n\
-             \x20 browse: { weight: 2, steps: [ get: /list, think: 1s, get: /item ] }\n\
-             \x20 buy: { steps: [ post: /cart, delete: /cart ] }\n",
-        )
-        .unwrap();
-        let requests = requests(&plan).unwrap();
-        let line =
-            |request: &Prepared| String::from_utf8_lossy(request.bytes()).lines().next().unwrap().to_owned();
-        let lines: Vec<String> = requests.iter().map(line).collect();
-        let expected =
-            ["GET /list HTTP/1.1", "GET /item HTTP/1.1", "POST /cart HTTP/1.1", "DELETE /cart HTTP/1.1"];
-        assert_eq!(lines, expected);
-    }
-
-    #[test]
-    fn only_addresses_that_the_list_permits_are_connected_to() {
-        let check = |rules: &[&str], expected: Result<&[&str], &str>| {
-            let addresses =
-                ["10.0.0.1:80", "127.0.0.1:80", "169.254.169.254:80"].map(|text| text.parse().unwrap());
-            let allow = AllowList::parse(rules.iter().copied()).unwrap();
-            match (permitted("shop.test", &addresses, &allow), expected) {
-                (Ok(found), expected) => {
-                    let found: Vec<String> = found.iter().map(SocketAddr::to_string).collect();
-                    assert_eq!(expected.map(<[_]>::to_vec), Ok(found.iter().map(String::as_str).collect()));
-                }
-                (Err(refusal), Err(part)) => {
-                    assert!(refusal.sentence().contains(part), "{}", refusal.sentence());
-                }
-                (Err(refusal), Ok(_)) => panic!("{}", refusal.sentence()),
-            }
-        };
-        check(&["any"], Ok(&["10.0.0.1:80", "127.0.0.1:80"]));
-        check(&["127.0.0.0/8"], Ok(&["127.0.0.1:80"]));
-        check(
-            &["10.0.0.0/8:8080", "192.168.0.0/16"],
-            Err("shop.test:80 leads to 10.0.0.1:80, which is not on the"),
-        );
-    }
-
-    #[test]
-    fn a_literal_address_is_held_against_the_list_too() {
-        let plan = volley_plan::parse("target: http://127.0.0.1:8080/\nusers: 1\nduration: 1s").unwrap();
-        let found = |rule: &str| addresses(&plan.target, &AllowList::parse([rule]).unwrap());
-        assert_eq!(found("127.0.0.1").unwrap(), ["127.0.0.1:8080".parse().unwrap()]);
-        assert!(found("10.0.0.0/8").unwrap_err().sentence().contains("not on the allow-list"));
-    }
 
     #[test]
     fn connections_must_fit_the_descriptors() {
@@ -284,15 +183,18 @@ mod tests {
 
     #[test]
     fn case_14_connections_must_fit_the_local_ports() {
-        let check = |connections, addresses: &[&str], by_address, expected: Result<u32, &str>| {
-            let addresses: Vec<SocketAddr> =
-                addresses.iter().map(|address| address.parse().unwrap()).collect();
+        let check_from = |connections, to: &[&str], sources: u32, by_address, expected: Result<u32, &str>| {
+            let addresses: Vec<SocketAddr> = to.iter().map(|address| address.parse().unwrap()).collect();
+            let pairs = sources * u32::try_from(to.len()).unwrap();
             let found =
-                enough_ports(connections, &addresses, by_address).map_err(|refusal| refusal.sentence());
+                enough_ports(connections, addresses, pairs, by_address).map_err(|refusal| refusal.sentence());
             match (&found, expected) {
-                (Err(found), Err(beginning)) => assert!(found.starts_with(beginning), "{found}"),
-                _ => assert_eq!(found, expected.map_err(str::to_owned), "{connections} to {addresses:?}"),
+                (Err(found), Err(part)) => assert!(found.contains(part), "{found}"),
+                _ => assert_eq!(found, expected.map_err(str::to_owned), "{connections} to {to:?}"),
             }
+        };
+        let check = |connections, to: &[&str], by_address, expected| {
+            check_from(connections, to, 1, by_address, expected);
         };
         check(100, &["10.0.0.1:80"], 100, Ok(100));
         check(
@@ -323,11 +225,26 @@ mod tests {
             0,
             Err("1 connection needs 1 local port to 10.0.0.1:80, but net.ipv4.ip_local_port_range gives 0 ("),
         );
+        check_from(250, &["10.0.0.1:80"], 3, 100, Ok(300));
+        check_from(
+            301,
+            &["10.0.0.1:80"],
+            3,
+            100,
+            Err("range gives 100 for each from each source address, 300 in all (ip_local"),
+        );
     }
 
     #[test]
     fn this_machine_has_a_port_for_one_connection() {
-        let address = ["127.0.0.1:80".parse().unwrap()];
-        assert_eq!(local_ports(1, &address).unwrap(), ports::by_address().unwrap());
+        let site = |address: &str| Site::Tcp { host: "h".into(), address: address.parse().unwrap() };
+        let by_address = ports::by_address().unwrap();
+        let check = |sites: &[Site], from: &[&str], expected| {
+            let from: Vec<_> = from.iter().map(|ip| ip.parse().unwrap()).collect();
+            assert_eq!(local_ports(1, sites, &Sources::here(&from).unwrap()).unwrap(), expected);
+        };
+        check(&[site("127.0.0.1:80")], &[], by_address);
+        check(&[site("127.0.0.1:80"), site("[::1]:80")], &["127.0.0.5", "127.0.0.6"], 3 * by_address);
+        check(&[Site::Unix(std::path::Path::new("/run/app.sock").into())], &[], 0);
     }
 }

@@ -5,6 +5,7 @@
 //! and sends back a cleared one, so that no memory is taken once the first two are there.
 
 mod gauges;
+mod tallies;
 mod window;
 
 #[cfg(test)]
@@ -16,22 +17,32 @@ use std::sync::mpsc::{Receiver, Sender};
 use volley_stats::{ErrorKind, Part, Row, SECOND_NS, Timed, Timing};
 
 use crate::control::NEVER;
+use crate::dial::{Dialled, Handshake, Opened};
 use crate::exchange::Marks;
 use crate::http1::Outcome;
 use crate::reporter::ToReporter;
 
 pub(crate) use gauges::Gauges;
+pub(crate) use tallies::{Tallies, Tally};
 pub(crate) use window::{Earlier, WorkerWindow, add_iterations};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// With a whole answer.
-    Answered,
+    /// With a whole answer, and what is wrong with that.
+    Answered { fault: Option<ErrorKind> },
     /// Without one.
     Failed(ErrorKind),
     /// By the end of the run.
     Cancelled,
+}
+
+impl Ending {
+    /// Whether a whole answer came, good or bad.
+    #[inline]
+    pub(crate) fn is_answered(self) -> bool {
+        matches!(self, Self::Answered { .. })
+    }
 }
 
 /// What one request put on the wire and took from it, in all its attempts.
@@ -40,6 +51,10 @@ pub(crate) struct Traffic {
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) resent: u64,
+    /// Attempts that were written on a connection that had served before.
+    pub(crate) connections_reused: u64,
+    /// Connections that had served before and that the target closed: while they lay idle, or under an attempt.
+    pub(crate) connections_closed: u64,
 }
 
 /// A request and the times that it counts from.
@@ -60,8 +75,8 @@ pub(crate) struct Ended {
     pub(crate) at_ns: u64,
     /// How long it waited for a connection, where it had to.
     pub(crate) waited_ns: Option<u64>,
-    /// How long it took to connect, where it had to.
-    pub(crate) connecting_ns: Option<u64>,
+    /// How long the parts of its connection took, where it had to wait for one to be opened.
+    pub(crate) opened: Option<Opened>,
     /// When the last attempt was where.
     pub(crate) marks: Marks,
     pub(crate) traffic: Traffic,
@@ -158,7 +173,8 @@ impl Recorder {
     /// Closes the second at hand for good, if run time has begun. Nothing may be recorded any more. A run that ends with
     /// a second, as most do, has nothing to say of the next one.
     pub(crate) fn finish(&mut self) {
-        if self.end_ns != NEVER && (self.second == self.first || !self.window.is_empty()) {
+        let is_empty = self.window.is_empty() && self.gauges.tallies.is_empty();
+        if self.end_ns != NEVER && (self.second == self.first || !is_empty) {
             self.hand_over(None);
         }
     }
@@ -177,6 +193,7 @@ impl Recorder {
         self.window.scalars.users = self.users;
         self.window.scalars.in_flight = self.gauges.in_flight.get();
         self.window.scalars.connections = self.gauges.connections.get();
+        self.gauges.tallies.take_into(&mut self.window.addresses);
         let steps = self.window.steps();
         let cleared = self.outbox.cleared.try_recv().unwrap_or_else(|_| Box::new(WorkerWindow::new(steps)));
         let window = std::mem::replace(&mut self.window, cleared);
@@ -241,8 +258,12 @@ impl Recorder {
         self.window.row(part, step).counters.started += 1;
     }
 
-    pub(crate) fn connection_opened(&mut self, step: usize, part: Part) {
-        self.window.row(part, step).counters.connections_opened += 1;
+    /// An attempt at a connection for this step is over.
+    pub(crate) fn dialled(&mut self, step: usize, part: Part, dialled: &Dialled) {
+        let counters = &mut self.window.row(part, step).counters;
+        counters.connections_opened += dialled.opened;
+        counters.handshakes += u64::from(dialled.handshake.is_some());
+        counters.handshakes_resumed += u64::from(dialled.handshake == Some(Handshake::Resumed));
     }
 
     /// An iteration was taken up so long after it was due.
@@ -272,9 +293,11 @@ impl Recorder {
         row.counters.bytes_sent += traffic.bytes_sent;
         row.counters.bytes_received += traffic.bytes_received;
         row.counters.resent += traffic.resent;
+        row.counters.connections_reused += traffic.connections_reused;
+        row.counters.connections_closed += traffic.connections_closed;
         match ended.ending {
-            Ending::Answered => {
-                if answered(row, &ended.outcome, latency_ns) && self.has_due_times {
+            Ending::Answered { fault } => {
+                if answered(row, &ended.outcome, fault, latency_ns) && self.has_due_times {
                     row.service_time.record(at_ns - asked.taken_ns);
                 }
                 phases(&mut results.timing, ended);
@@ -294,19 +317,19 @@ impl Recorder {
     }
 }
 
-/// Counts an answer; says whether it is ok.
+/// Counts an answer, in which this is wrong; says whether it is ok.
 #[inline]
-fn answered(row: &mut Row, outcome: &Outcome, latency_ns: u64) -> bool {
+fn answered(row: &mut Row, outcome: &Outcome, fault: Option<ErrorKind>, latency_ns: u64) -> bool {
     row.counters.statuses.count(outcome.status);
     row.counters.body_bytes += outcome.body_bytes;
-    let is_ok = outcome.status < 400;
-    if is_ok {
-        row.counters.ok += 1;
-        row.latency.record(latency_ns);
-    } else {
-        failed(row, ErrorKind::Status, latency_ns);
+    match fault {
+        None => {
+            row.counters.ok += 1;
+            row.latency.record(latency_ns);
+        }
+        Some(kind) => failed(row, kind, latency_ns),
     }
-    is_ok
+    fault.is_none()
 }
 
 fn failed(row: &mut Row, kind: ErrorKind, latency_ns: u64) {
@@ -322,12 +345,22 @@ fn phases(timing: &mut Timing, ended: &Ended) {
     if let Some(waited_ns) = ended.waited_ns {
         timing.record(Timed::Wait, waited_ns);
     }
-    if let Some(connecting_ns) = ended.connecting_ns {
-        timing.record(Timed::Connect, connecting_ns);
+    if let Some(opened) = &ended.opened {
+        openings(timing, opened);
     }
     if let Some(sent_ns) = sent_ns {
         timing.record(Timed::Send, sent_ns - sending_ns);
         timing.record(Timed::FirstByte, first_byte_ns.saturating_sub(sent_ns));
     }
     timing.record(Timed::Receive, ended.at_ns.saturating_sub(first_byte_ns));
+}
+
+fn openings(timing: &mut Timing, opened: &Opened) {
+    if let Some(resolving_ns) = opened.resolving_ns {
+        timing.record(Timed::Resolve, resolving_ns);
+    }
+    timing.record(Timed::Connect, opened.connecting_ns);
+    if let Some(tls_ns) = opened.tls_ns {
+        timing.record(Timed::Tls, tls_ns);
+    }
 }

@@ -1,7 +1,6 @@
 //! The thread that gets the workers ready, merges what they hand over, and tells the agent.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
@@ -13,10 +12,12 @@ use volley_stats::Window;
 use crate::api::{Event, Setup};
 use crate::checkup::Checkup;
 use crate::control::Control;
+use crate::dial::{DialPlan, Lookup, LookupError, Material, Site};
+use crate::files::Files;
 use crate::health::ThreadTime;
-use crate::http1::Prepared;
 use crate::merger::Merger;
 use crate::prepare::{self, Refusal};
+use crate::prepared_step::PreparedStep;
 use crate::recorder::WorkerWindow;
 use crate::spin::Spin;
 use crate::worker::{self, Lines, WorkerPlan};
@@ -25,7 +26,7 @@ use crate::worker::{self, Lines, WorkerPlan};
 #[derive(Debug)]
 pub(crate) enum ToReporter {
     /// The target's addresses are known.
-    Resolved(Result<Vec<SocketAddr>, Refusal>),
+    Resolved(Result<Vec<Site>, LookupError>),
     /// A worker stands by, on this thread, or can't.
     Standing(io::Result<Pid>),
     /// A worker's results of a second; it goes on at `next`, or not at all.
@@ -54,8 +55,10 @@ struct Crew {
 
 /// What each worker gets a copy of.
 struct Means {
-    requests: Vec<Prepared>,
-    addresses: Vec<SocketAddr>,
+    requests: Vec<PreparedStep>,
+    lookup: Arc<Lookup>,
+    sites: Vec<Site>,
+    tls: Option<Material>,
     spin: Spin,
 }
 
@@ -84,16 +87,18 @@ impl Reporter {
     }
 
     fn get_ready(&self, inbox: &Receiver<ToReporter>, crew: &mut Crew) -> Result<Checkup, Refusal> {
-        let requests = prepare::requests(&self.setup.plan)?;
+        let (plan, files) = (&self.setup.plan, Files::new(self.setup.files.as_deref()));
+        let requests = prepare::requests(plan, &files)?;
+        let tls = Material::read(plan, &files)?;
         let (connections, workers) = (self.control.slots_max(), self.control.workers());
         prepare::descriptors(connections, workers)?;
-        let addresses = self.addresses(inbox)?;
-        self.control.connects_to(&addresses).map_err(Refusal::Denied)?;
-        let local_ports = prepare::local_ports(connections, &addresses)?;
+        let lookup = Arc::new(Lookup::new(plan)?);
+        let sites = self.sites(&lookup, inbox)?;
+        let local_ports = prepare::local_ports(connections, &sites, lookup.sources())?;
         // Where the kernel doesn't say, nothing is known against spinning.
         let processors = thread::available_parallelism().map_or(usize::MAX, usize::from);
         let spin = self.setup.spin.with(workers, processors);
-        let means = Means { requests, addresses, spin };
+        let means = Means { requests, lookup, sites, tls, spin };
         for index in 0..workers {
             self.start_worker(index, &means, crew)?;
         }
@@ -107,23 +112,27 @@ impl Reporter {
         Ok(checkup)
     }
 
-    /// A name is resolved on a thread of its own, which can't be interrupted and is left behind by an engine that
-    /// ends meanwhile.
-    fn addresses(&self, inbox: &Receiver<ToReporter>) -> Result<Vec<SocketAddr>, Refusal> {
-        let plan = &self.setup.plan;
-        let allow = self.control.allowed();
-        if plan.target.ip().is_some() {
-            return prepare::addresses(&plan.target, &allow);
+    /// The target's addresses that may be connected to. A name is resolved on a thread of its own, which can't be
+    /// interrupted and is left behind by an engine that ends meanwhile.
+    fn sites(&self, lookup: &Arc<Lookup>, inbox: &Receiver<ToReporter>) -> Result<Vec<Site>, Refusal> {
+        let found = if lookup.has_names() {
+            let (lookup, to_self) = (Arc::clone(lookup), self.to_self.clone());
+            thread::Builder::new()
+                .name("volley-resolver".to_owned())
+                .spawn(move || to_self.send(ToReporter::Resolved(lookup.sites())))
+                .map_err(Refusal::Thread)?;
+            match inbox.recv() {
+                Ok(ToReporter::Resolved(found)) => found?,
+                _ => return Err(Refusal::Ended),
+            }
+        } else {
+            lookup.sites()?
+        };
+        let admitted = self.control.admit(found)?;
+        for error in &admitted.denied {
+            tracing::warn!(%error, "an address of the target is not connected to");
         }
-        let (plan, to_self) = (Arc::clone(plan), self.to_self.clone());
-        thread::Builder::new()
-            .name("volley-resolver".to_owned())
-            .spawn(move || to_self.send(ToReporter::Resolved(prepare::addresses(&plan.target, &allow))))
-            .map_err(Refusal::Thread)?;
-        match inbox.recv() {
-            Ok(ToReporter::Resolved(addresses)) => addresses,
-            _ => Err(Refusal::Ended),
-        }
+        Ok(admitted.sites)
     }
 
     fn start_worker(&self, index: usize, means: &Means, crew: &mut Crew) -> Result<(), Refusal> {
@@ -143,10 +152,15 @@ impl Reporter {
             to_reporter: self.to_self.clone(),
             cleared,
         };
-        let addresses = means.addresses.clone();
+        let dial = DialPlan {
+            lookup: Arc::clone(&means.lookup),
+            sites: means.sites.clone(),
+            resolve: self.setup.plan.http.connect.resolve,
+            tls: means.tls.as_ref().map(Material::client).transpose()?,
+        };
         let thread = thread::Builder::new()
             .name(format!("volley-worker-{index}"))
-            .spawn(move || worker::run(plan, addresses, lines))
+            .spawn(move || worker::run(plan, dial, lines))
             .map_err(Refusal::Thread)?;
         crew.threads.push(thread);
         crew.cleared.push(to_worker);

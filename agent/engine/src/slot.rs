@@ -6,6 +6,7 @@
 //! The clock is read twice or three times a request: when it is sent, when its answer's first byte is read (mostly with
 //! the last one), and where the slot had to wait before. The end of one request is the beginning of the next.
 
+mod connecting;
 mod request;
 
 use std::future::poll_fn;
@@ -14,7 +15,10 @@ use std::task::Poll;
 
 use volley_stats::{ErrorKind, Phase};
 
+use connecting::Ahead;
+
 use crate::connection::Connection;
+use crate::dial::Opened;
 use crate::exchange::Exchange;
 use crate::pace::{Pace, User};
 use crate::recorder::{Asked, Ending, Traffic};
@@ -28,12 +32,6 @@ const FIRST_BACK_OFF_NS: u64 = 1_000_000;
 /// The longest such wait.
 const MAX_BACK_OFF_NS: u64 = 100_000_000;
 
-/// A connection that was opened, or not, before there was a request for it.
-struct Ahead {
-    from_ns: u64,
-    result: Result<(), ErrorKind>,
-}
-
 /// A slot: its connection, and the request it is at.
 pub(crate) struct Slot {
     worker: Rc<Worker>,
@@ -41,7 +39,7 @@ pub(crate) struct Slot {
     index: usize,
     /// Whose it is, in the closed model.
     user: Option<User>,
-    /// By which of the ways to the target it connects.
+    /// The number of the address that its next connection goes to first.
     way: usize,
     /// The latest reading of the clock.
     now_ns: u64,
@@ -57,8 +55,8 @@ pub(crate) struct Slot {
     taken_ns: u64,
     /// The request at hand.
     asked: Asked,
-    /// How long the request at hand took to connect, where it had to.
-    connecting_ns: Option<u64>,
+    /// How long the parts of its connection took, where the request at hand had to wait for one to be opened.
+    opened: Option<Opened>,
     /// When the request at hand is over its time-out.
     deadline_ns: u64,
     /// What it means if the slot's deadline passes.
@@ -69,13 +67,12 @@ pub(crate) struct Slot {
 impl Slot {
     /// The slot of a user.
     pub(crate) fn for_user(worker: &Rc<Worker>, index: usize, user: User) -> Self {
-        let way = user.number() as usize % worker.target.ways();
-        Self::new(worker, index, way, Some(user))
+        Self::new(worker, index, user.number() as usize, Some(user))
     }
 
     /// A slot of the open model.
     pub(crate) fn for_arrivals(worker: &Rc<Worker>, index: usize) -> Self {
-        Self::new(worker, index, worker.number_of_slot(index) % worker.target.ways(), None)
+        Self::new(worker, index, worker.number_of_slot(index), None)
     }
 
     fn new(worker: &Rc<Worker>, index: usize, way: usize, user: Option<User>) -> Self {
@@ -93,7 +90,7 @@ impl Slot {
             turn: Turn::default(),
             taken_ns: 0,
             asked: Asked::default(),
-            connecting_ns: None,
+            opened: None,
             deadline_ns: 0,
             on_expiry: Ending::Cancelled,
             back_off_ns: FIRST_BACK_OFF_NS,
@@ -198,7 +195,7 @@ impl Slot {
             };
             let has_waited = if place == 0 { self.ask_first(step) } else { self.ask_further(worker, step) };
             match self.request(worker, has_waited).await {
-                Ending::Answered => self.back_off_ns = FIRST_BACK_OFF_NS,
+                Ending::Answered { .. } => self.back_off_ns = FIRST_BACK_OFF_NS,
                 Ending::Failed(kind) => self.recover(worker, kind).await,
                 Ending::Cancelled => return false,
             }

@@ -19,12 +19,12 @@ use volley_plan::{Model, Plan};
 use volley_stats::Part;
 
 use crate::alarms::Alarms;
-use crate::connection::Target;
 use crate::control::{Control, NEVER};
 use crate::deadlines::Deadlines;
-use crate::http1::Prepared;
+use crate::dial::Target;
 use crate::limit::{Claim, Wish};
 use crate::pace::Pace;
+use crate::prepared_step::PreparedStep;
 use crate::recorder::{Gauges, Outbox, Recorder, WorkerWindow};
 use crate::reporter::ToReporter;
 use crate::script::Script;
@@ -42,7 +42,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 pub(crate) struct WorkerPlan {
     pub(crate) plan: Arc<Plan>,
     /// All requests, by step.
-    pub(crate) requests: Vec<Prepared>,
+    pub(crate) requests: Vec<PreparedStep>,
     /// Its number, and how many there are.
     pub(crate) index: usize,
     pub(crate) workers: usize,
@@ -75,7 +75,7 @@ pub(crate) struct Worker {
     index: usize,
     workers: usize,
     pub(crate) script: Script,
-    pub(crate) requests: Vec<Prepared>,
+    pub(crate) requests: Vec<PreparedStep>,
     pub(crate) target: Target,
     pub(crate) timeout_ns: u64,
     pub(crate) connect_timeout_ns: u64,
@@ -112,8 +112,9 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    fn new(plan: WorkerPlan, target: Target, lines: Lines) -> Self {
+    fn new(plan: WorkerPlan, target: impl FnOnce(&Rc<Gauges>) -> Target, lines: Lines) -> Self {
         let gauges = Rc::<Gauges>::default();
+        let target = target(&gauges);
         let outbox = Outbox { worker: plan.index, to_reporter: lines.to_reporter, cleared: lines.cleared };
         let (is_open, has_count) = match &plan.plan.load.model {
             Model::Open(_) => (true, false),

@@ -11,6 +11,7 @@ use volley_engine::Command;
 use volley_plan::link::{Order, Progress, Report};
 
 use super::*;
+use crate::sealed::sealed;
 use crate::testing::{Engines, prepare, run_id, start, window};
 
 /// The scripted coordinator's end of a conversation that goes on in a task.
@@ -181,7 +182,7 @@ async fn windows_of_the_time_between_are_delivered_after_it() {
 
 /// A window of this second, as it is told.
 fn told(sequence: u64, second: u32, last: bool) -> FromAgent {
-    let report = Report::Window { sequence, window: window(second, &[1]), last };
+    let report = Report::Window { sequence, window: sealed(&window(second, &[1])), last };
     FromAgent::Report { run: run_id("r"), of: None, report }
 }
 

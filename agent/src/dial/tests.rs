@@ -15,6 +15,7 @@ use volley_plan::link::{Report, RunId};
 use volley_proto::{Fleet, server};
 
 use super::*;
+use crate::sealed::sealed;
 use crate::testing::{Engines, prepare, run_id, start, window};
 
 /// One connection of an agent, as the script sees it.
@@ -147,7 +148,7 @@ async fn a_run_goes_over_the_wire_and_survives_a_broken_connection() {
     assert_eq!(first.report().await, Report::Ready);
     first.say(ToAgent::Order { run: run.clone(), number: 2, order: start(5) }).await;
     engines.get(0).tell(Event::Window { window: window(0, &[1_000]), last: false });
-    let owed = Report::Window { sequence: 1, window: window(0, &[1_000]), last: false };
+    let owed = Report::Window { sequence: 1, window: sealed(&window(0, &[1_000])), last: false };
     assert_eq!(first.report().await, owed);
     drop(first);
 
@@ -160,6 +161,7 @@ async fn a_run_goes_over_the_wire_and_survives_a_broken_connection() {
 
     // What is measured until the shutdown is delivered before the link ends.
     (0..2).for_each(|_| quit.send(()).expect("the link waits for this"));
+    assert_eq!(second.report().await, Report::Refused { reason: "it was told to end at once".to_owned() });
     engines.get(0).tell(Event::Window { window: window(2, &[]), last: true });
     assert!(matches!(second.report().await, Report::Window { sequence: 3, last: true, .. }));
     second.say(ToAgent::Acknowledge { run, of: None, sequence: 3 }).await;
@@ -259,4 +261,21 @@ fn a_lost_connection_is_told_with_its_causes() {
         in_words(&error),
         "the coordinator said what this agent doesn't understand: ToAgent.message is missing or unknown"
     );
+}
+
+#[tokio::test]
+async fn why_there_is_no_contact_is_a_sentence_that_says_what_to_look_at() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = endpoint(&address.to_string()).unwrap().connect().await.expect_err("nobody is there");
+    let said = in_words(&AttemptError::Connect(error));
+    assert!(said.starts_with("nothing listens there; is the coordinator started"), "{said}");
+    let check = |status: Status, part: &str| {
+        let said = in_words(&AttemptError::Stream(status));
+        assert!(said.contains(part), "{said}");
+    };
+    check(Status::unavailable("h2 protocol error"), "the connection broke");
+    check(Status::internal("protocol error"), "(protocol error); is that its port for agents?");
+    check(Status::resource_exhausted("full"), "the coordinator ended the connection: full");
 }

@@ -24,7 +24,6 @@ use volley_proto::limits::MAX_MESSAGE_BYTES;
 use volley_proto::v1;
 
 use super::{Numbered, Source};
-use crate::sealed::SealedWindow;
 
 /// What each file begins with; the last character is the version of its form.
 const MAGIC: &[u8; 8] = b"volleyw1";
@@ -49,6 +48,8 @@ pub(super) struct Writer {
     bytes: u64,
     /// The number of the last window in it; 0 without any.
     last: u64,
+    /// The windows up to this number are acknowledged.
+    cleared: u64,
 }
 
 impl Writer {
@@ -65,7 +66,7 @@ impl Writer {
         file.write_all(&header)?;
         fs::rename(&new, &path)?;
         let header_bytes = header.len() as u64;
-        Ok(Self { file, path, header_bytes, bytes: header_bytes, last: 0 })
+        Ok(Self { file, path, header_bytes, bytes: header_bytes, last: 0, cleared: 0 })
     }
 
     /// Appends a window.
@@ -84,11 +85,17 @@ impl Writer {
 
     /// All windows up to this one are acknowledged. If there are no others and it pays, the file is cut back.
     pub(super) fn clear(&mut self, up_to: u64) -> io::Result<()> {
-        if up_to >= self.last && self.bytes > MAX_ACKNOWLEDGED_BYTES {
+        self.cleared = self.cleared.max(up_to);
+        if self.is_cleared() && self.bytes > MAX_ACKNOWLEDGED_BYTES {
             self.file.set_len(self.header_bytes)?;
             self.bytes = self.header_bytes;
         }
         Ok(())
+    }
+
+    /// True if all its windows are acknowledged, so that nobody needs it but for more of them.
+    pub(super) fn is_cleared(&self) -> bool {
+        self.cleared >= self.last
     }
 
     /// Takes the file away.
@@ -188,14 +195,14 @@ fn source(header: &[u8]) -> Option<Source> {
 
 fn message(window: &Numbered) -> v1::NumberedWindow {
     let Numbered { sequence, window, last, .. } = window;
-    v1::NumberedWindow { sequence: *sequence, window: Some(window.open().into()), last: *last }
+    v1::NumberedWindow { sequence: *sequence, window: Some(window.clone().into()), last: *last }
 }
 
 fn window(bytes: &[u8], source: &Source) -> Option<Numbered> {
     let message = v1::NumberedWindow::decode(bytes).ok()?;
     match Report::try_from(v1::report::Report::Window(message)).ok()? {
         Report::Window { sequence, window, last } => {
-            Some(Numbered { source: source.clone(), sequence, window: SealedWindow::of(&window), last })
+            Some(Numbered { source: source.clone(), sequence, window, last })
         }
         _ => None,
     }

@@ -68,6 +68,22 @@ async fn what_one_process_kept_the_next_one_finds_and_removes() {
 }
 
 #[tokio::test]
+async fn a_process_leaves_no_file_whose_windows_are_all_acknowledged() {
+    let state = State::new();
+    let (mut disk, _) = started(&state, 1).await;
+    for (run, up_to) in [("whole", 2), ("part", 1), ("none", 0)] {
+        keep(&mut disk, run, 1).await;
+        keep(&mut disk, run, 2).await;
+        done(&mut disk, Job::Clear { run: run_id(run), up_to }).await;
+    }
+    assert_eq!(state.names().len(), 3, "more may come");
+    drop(disk);
+    let (_next, mut found) = started(&state, 2).await;
+    found.sort_by_key(|source| source.run.to_string());
+    assert_eq!(found, [source("none", Some(1)), source("part", Some(1))]);
+}
+
+#[tokio::test]
 async fn two_processes_in_one_directory_leave_each_other_alone() {
     let state = State::new();
     let (mut one, _) = started(&state, 1).await;

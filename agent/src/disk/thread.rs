@@ -61,6 +61,15 @@ impl State {
             // Who asked may be gone; what is to be written is written all the same.
             let _ = answers.send(self.answer(job));
         }
+        self.leave_nothing_delivered();
+    }
+
+    /// This process ends. Nothing more comes into its files, and of those that are delivered whole nobody wants anything.
+    fn leave_nothing_delivered(self) {
+        let files = self.written.into_values().filter_map(|written| written.file);
+        for file in files.filter(Writer::is_cleared) {
+            say(&self.directory, file.remove());
+        }
     }
 
     fn answer(&mut self, job: Job) -> Answer {

@@ -64,10 +64,10 @@ fn a_window_that_is_too_large_is_sent_as_several() {
     }
     assert!(journal.is_delivered());
     let told: Vec<(u64, u32, bool)> =
-        received.iter().map(|sent| (sent.sequence, sent.window.open().watermark_s, sent.last)).collect();
+        received.iter().map(|sent| (sent.sequence, sent.window.watermark_s, sent.last)).collect();
     let expected = [(1, 0), (2, 0), (3, 1), (4, 0), (5, 0), (6, 2)].map(|(n, s)| (n, s, n == 6));
     assert_eq!(told, expected);
-    let rows: usize = received.iter().map(|sent| sent.window.open().rows.len()).sum();
+    let rows: usize = received.iter().map(|sent| sent.window.rows.len()).sum();
     assert_eq!(rows, 2 * (200 + 1));
 }
 
@@ -261,7 +261,8 @@ impl Pair {
     fn check_totals(&self) {
         let mut series = Series::default();
         for numbered in self.received.values() {
-            series.add(&numbered.window.open()).expect("a good window");
+            let window = numbered.window.open().expect("what was sealed here");
+            series.add(&window).expect("a good window");
         }
         assert_eq!(series.whole(), self.pushed.whole());
         assert_eq!(series.iterations(), self.pushed.iterations());

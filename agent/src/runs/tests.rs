@@ -6,8 +6,10 @@ use volley_engine::Command;
 use volley_plan::Level;
 use volley_plan::link::Report;
 use volley_plan::shape::Rate;
+use volley_stats::SealedWindow;
 
 use super::*;
+use crate::sealed::sealed;
 use crate::testing::{Engines, all_users, prepare, prepare_to, run_id, window};
 
 const START: Order = Order::Start { at_ns: 1_000, from_ns: 7, lease_until_ns: 50 };
@@ -193,7 +195,7 @@ fn a_load_that_is_adjusted_to_what_is_forbidden_here_ends_here() {
     assert!(said(&mut runs).contains("bounds 127.0.0.1:9 to 20/s"));
     assert_eq!(reports(&mut runs), []);
     runs.reconnected();
-    assert!(said(&mut runs).contains("its part ends"));
+    assert!(said(&mut runs).contains("the agent's own allow-list forbids it"), "and whose list it is");
 }
 
 #[test]
@@ -282,7 +284,7 @@ fn a_new_run_ends_the_old_one_whose_windows_are_still_owed() {
     let owed = |sequence, second, ns| FromAgent::Report {
         run: one.clone(),
         of: None,
-        report: Report::Window { sequence, window: window(second, &[ns]), last: false },
+        report: Report::Window { sequence, window: sealed(&window(second, &[ns])), last: false },
     };
     assert_eq!(windows, [owed(1, 0, 1), owed(2, 1, 2)]);
 
@@ -318,7 +320,11 @@ fn a_stopped_run_owes_its_windows_until_they_are_acknowledged() {
     runs.stop(1_005);
     assert_eq!(engines.get(0).commands(), [START_COMMAND, Command::Stop { at_ns: 5, drain_ns: 0 }]);
     runs.hear(Some(Event::Window { window: window(0, &[1]), last: true }));
-    assert_eq!((reports(&mut runs).len(), runs.owes_windows()), (1, true));
+    let said = reports(&mut runs);
+    assert!(
+        matches!(&said[..], [Report::Refused { reason }, Report::Window { .. }] if reason.contains("told to end"))
+    );
+    assert!(runs.owes_windows());
     runs.acknowledge(run, None, 1);
     assert!(!runs.owes_windows());
 }
@@ -332,6 +338,8 @@ fn who_is_alone_stops_no_later_than_its_lease() {
     runs.abandon(1_100);
     let stop = Command::Stop { at_ns: 70, drain_ns: 0 };
     assert_eq!(engines.get(0).commands(), [START_COMMAND, Command::Lease { until_ns: 70 }, stop]);
+    let told = Report::Refused { reason: "it had no word of the coordinator for 60 s".to_owned() };
+    assert_eq!(reports(&mut runs), [told], "it says why, once it can");
 }
 
 #[test]
@@ -344,7 +352,7 @@ fn a_run_that_was_given_up_before_it_starts_ends_with_nothing_done() {
     runs.order(&run, 2, GRANT);
     assert_eq!(reports(&mut runs), []);
     runs.order(&run, 3, START);
-    let ended = Report::Window { sequence: 1, window: Window::default(), last: true };
+    let ended = Report::Window { sequence: 1, window: SealedWindow::default(), last: true };
     assert_eq!(reports(&mut runs), [ended]);
     assert!(runs.order(&run, 4, Order::Release));
     runs.reconnected();

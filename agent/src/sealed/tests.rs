@@ -1,9 +1,9 @@
-//! A sealed window opens as it was, and a coarser one keeps every total.
+//! A coarser window keeps every total, and what is split is taken.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use volley_proto::v1;
-use volley_stats::{ALL_STEPS, SECOND_NS, Series, Timed};
+use volley_stats::{ALL_STEPS, AddressCounts, Addresses, SECOND_NS, Series, Timed};
 
 use super::*;
 use crate::testing::{window, window_of};
@@ -30,12 +30,26 @@ fn health_in_all<'a>(windows: impl IntoIterator<Item = &'a Window>) -> Health {
     sum
 }
 
+fn opened(window: &SealedWindow) -> Window {
+    window.open().expect("what was sealed here")
+}
+
+fn of_rows(rows: BTreeMap<RowKey, SealedRow>) -> SealedWindow {
+    SealedWindow { rows, ..SealedWindow::default() }
+}
+
+fn addresses() -> Addresses {
+    let mut addresses = Addresses::default();
+    addresses.add("127.0.0.1:80", &AddressCounts { requests: 3, ..AddressCounts::default() });
+    addresses
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn merging_keeps_totals_and_what_is_sealed_opens(windows in windows()) {
-        let sealed = windows.iter().map(SealedWindow::of).reduce(|sum, next| sum.coarser(&next));
-        let coarse = sealed.expect("there is one at least").open();
+    fn merging_keeps_totals(windows in windows()) {
+        let sealed = windows.iter().map(sealed).reduce(|sum, next| coarser(&sum, &next));
+        let coarse = opened(&sealed.expect("there is one at least"));
         let (mut fine, mut merged) = (Series::default(), Series::default());
         for window in &windows {
             fine.add(window).expect("a good window");
@@ -52,19 +66,13 @@ proptest! {
             prop_assert_eq!(row.cancelled_age.count(), row.counters.cancelled);
         }
     }
-
-    #[test]
-    fn a_window_opens_as_it_was_sealed(windows in windows()) {
-        for window in windows {
-            prop_assert_eq!(SealedWindow::of(&window).open(), window);
-        }
-    }
 }
 
 #[test]
 fn a_coarser_window_spans_both_and_keeps_the_later_watermark() {
-    let (one, two) = (window(3, &[1_000]), window(9, &[5_000, 7_000]));
-    let coarse = SealedWindow::of(&one).coarser(&SealedWindow::of(&two)).open();
+    let (mut one, mut two) = (window(3, &[1_000]), window(9, &[5_000, 7_000]));
+    (one.addresses, two.addresses) = (addresses(), addresses());
+    let coarse = opened(&coarser(&sealed(&one), &sealed(&two)));
     let keys: Vec<RowKey> = coarse.rows.keys().copied().collect();
     let key = |step| RowKey { from_s: 3, to_s: 10, step, part: Part::Measured };
     assert_eq!(keys, [key(0), key(ALL_STEPS)]);
@@ -72,6 +80,7 @@ fn a_coarser_window_spans_both_and_keeps_the_later_watermark() {
     assert_eq!(coarse.rows[&keys[0]].latency.max_ns(), Some(7_000));
     assert_eq!(coarse.rows[&keys[1]].timing.of(Timed::Lag).count(), 3);
     assert_eq!((coarse.watermark_s, coarse.latest_ns), (two.watermark_s, two.latest_ns));
+    assert_eq!(coarse.addresses.iter().map(|(_, counts)| counts.requests).collect::<Vec<_>>(), [6]);
     assert_eq!(coarse.seconds.keys().copied().collect::<Vec<_>>(), [3, 9]);
     assert_eq!(coarse.health.keys().copied().collect::<Vec<_>>(), [3, 9]);
 }
@@ -89,10 +98,10 @@ fn seconds_are_bounded_and_what_they_add_up_to_is_kept() {
     let merged = |windows: &[Window]| {
         let mut sum = Window::default();
         windows.iter().for_each(|window| sum.merge(window));
-        SealedWindow::of(&sum)
+        sealed(&sum)
     };
     let (earlier, later) = windows.split_at(MAX_SECONDS / 2);
-    let all = merged(earlier).coarser(&merged(later)).open();
+    let all = opened(&coarser(&merged(earlier), &merged(later)));
     assert_eq!((all.seconds.len(), all.health.len()), (MAX_SECONDS, MAX_SECONDS));
     let mut series = Series::default();
     series.add(&all).expect("a good window");
@@ -119,6 +128,7 @@ fn of_many_steps(seconds: u32) -> SealedWindow {
         rows: parts.map(|key| (key, row.clone())).collect(),
         seconds: (0..seconds).map(scalars).collect(),
         health: (0..seconds).map(health).collect(),
+        addresses: addresses(),
         watermark_s: seconds,
         latest_ns: 1,
     }
@@ -127,14 +137,15 @@ fn of_many_steps(seconds: u32) -> SealedWindow {
 #[test]
 fn however_many_rows_there_are_the_coordinator_takes_them() {
     let whole = of_many_steps(5);
-    let windows = whole.clone().split();
+    let windows = split(whole.clone());
     assert!(windows.len() > 10, "{}", windows.len());
     let (last, others) = windows.split_last().expect("there are many");
-    assert!(others.iter().all(|window| *window == SealedWindow::of_rows(window.rows.clone())));
+    let rows_only = |window: &SealedWindow| *window == of_rows(window.rows.clone());
+    assert!(others.iter().all(rows_only));
     assert_eq!(*last, SealedWindow { rows: last.rows.clone(), ..whole.clone() });
     for window in &windows {
-        let open = window.open();
-        assert_eq!(Window::try_from(v1::Window::from(open.clone())), Ok(open));
+        assert_eq!(SealedWindow::try_from(v1::Window::from(window.clone())).as_ref(), Ok(window));
+        assert_eq!(window.check(), Ok(()));
     }
     let rows: BTreeMap<_, _> = windows.into_iter().flat_map(|window| window.rows).collect();
     assert!(rows == whole.rows, "no row is lost or altered");
@@ -142,8 +153,8 @@ fn however_many_rows_there_are_the_coordinator_takes_them() {
 
 #[test]
 fn what_fits_is_not_split() {
-    for window in [SealedWindow::of(&Window::default()), SealedWindow::of(&window(3, &[1_000]))] {
-        assert_eq!(window.clone().split(), [window]);
+    for window in [SealedWindow::default(), sealed(&window(3, &[1_000]))] {
+        assert_eq!(split(window.clone()), [window]);
     }
 }
 
@@ -155,7 +166,7 @@ fn rows_and_bytes_are_bounded_as_well() {
     };
     let check = |rows: u32, bytes: usize, windows: std::ops::Range<usize>| {
         let rows = (0..rows).map(|second| (RowKey::second(second, 0), row(bytes)));
-        let parts = SealedWindow::of_rows(rows.collect()).split();
+        let parts = split(of_rows(rows.collect()));
         assert!(windows.contains(&parts.len()), "{} windows of {bytes} bytes a row", parts.len());
         for part in &parts {
             let sent: usize = part.rows.values().map(|row| row.latency.bytes.len()).sum();

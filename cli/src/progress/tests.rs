@@ -66,3 +66,21 @@ fn a_log_gets_one_line() {
 fn what_was_drawn_is_taken_away() {
     assert_eq!((erase(0), erase(4)), (String::new(), "\x1b[4A\r\x1b[0J".to_owned()));
 }
+
+#[test]
+fn what_goes_wrong_is_told_when_it_is_known_and_once() {
+    let mut document = document();
+    let line = |at_s, level: &str, text: &str| {
+        serde_json::from_value(json!({"at_s": at_s, "level": level, "text": text})).expect("a line")
+    };
+    document.log = vec![
+        line(0.0, "info", "started"),
+        line(0.0, "warn", "agent a refused"),
+        line(12.34, "warn", "b was lost"),
+    ];
+    let mut read = 0;
+    assert_eq!(news(&document, &mut read), ["agent a refused", "at 12.3 s: b was lost"]);
+    assert_eq!(news(&document, &mut read), [""; 0]);
+    document.log.push(line(15.0, "warn", "b came back"));
+    assert_eq!(news(&document, &mut read), ["at 15.0 s: b came back"]);
+}

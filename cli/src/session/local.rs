@@ -53,6 +53,7 @@ fn coordinator_with_agent(engine: EngineOptions, allow: Arc<AllowList>) -> Coord
         workers: engine.workers.map(NonZeroUsize::get),
         spin: engine.spin,
         allow,
+        files: engine.files,
         ..AgentOptions::default()
     });
     tokio::spawn(async move { agent.converse(to_coordinator, from_coordinator).await });
@@ -62,7 +63,7 @@ fn coordinator_with_agent(engine: EngineOptions, allow: Arc<AllowList>) -> Coord
 impl Session for Local {
     async fn start(&mut self) -> Result<(), Failure> {
         let plan = self.plan.take().context("the run was started already")?;
-        let coordinator = coordinator_with_agent(self.engine, Arc::clone(&self.allow));
+        let coordinator = coordinator_with_agent(self.engine.clone(), Arc::clone(&self.allow));
         let started = coordinator.start_run(NewRun { plan, note: None, wait_for_agents: JOIN }).await;
         let id = started.context("the run can't be started").or_exit(Exit::CouldNot)?;
         self.running = Some((coordinator, id));

@@ -10,6 +10,17 @@ fn percentiles(ms: &Value) -> Value {
     json!({"50": ms, "90": ms, "95": ms, "99": ms, "99.9": ms, "100": ms})
 }
 
+fn whole() -> Value {
+    json!({
+        "started": 5, "ok": 3, "failed": 2, "cancelled": 0, "missed": 0, "unknown": 0, "unresolved": 0,
+        "never_sent": 1, "resent": 0, "rate": 1.2, "error_rate": 0.4, "bytes_sent": 500,
+        "bytes_received": 2048, "body_bytes": 15, "connections_opened": 2, "connections_reused": 1234,
+        "connections_closed": 1, "handshakes": 0, "handshakes_resumed": 0,
+        "latency_ms": percentiles(&json!(1.5)), "latency_min_ms": 1.5, "latency_mean_ms": 1.5,
+        "failed_latency_ms": percentiles(&Value::Null),
+    })
+}
+
 /// A document of a run that is over.
 pub(crate) fn document() -> Value {
     json!({
@@ -18,17 +29,11 @@ pub(crate) fn document() -> Value {
         "state": "finished", "over": true, "verdict": "none", "stop_reason": "count_reached", "incomplete": false,
         "sentence": "Finished: 5 of 5 requests sent, 2 failed.", "elapsed_s": 2.5, "planned_s": null,
         "planned_requests": 5,
-        "whole": {
-            "started": 5, "ok": 3, "failed": 2, "cancelled": 0, "missed": 0, "unknown": 0, "unresolved": 0,
-            "never_sent": 1, "resent": 0, "rate": 1.2, "error_rate": 0.4, "bytes_sent": 500,
-            "bytes_received": 2048, "body_bytes": 15, "connections_opened": 2,
-            "latency_ms": percentiles(&json!(1.5)), "latency_min_ms": 1.5, "latency_mean_ms": 1.5,
-            "failed_latency_ms": percentiles(&Value::Null),
-        },
+        "whole": whole(),
         "last5": {"rate": 0.0, "error_rate": null, "latency_ms": percentiles(&Value::Null)},
         "steps": [],
         "errors": [
-            {"kind": "status", "phase": "answer", "count": 1, "first_s": 0, "last_s": 0},
+            {"kind": "status", "phase": "answer", "words": "any words", "count": 1, "first_s": 0, "last_s": 0},
             {"kind": "connect_refused", "phase": "connect", "count": 1, "first_s": 0, "last_s": 0},
         ],
         "statuses": [{"status": 200, "count": 3}, {"status": 503, "count": 1}],
@@ -74,10 +79,10 @@ latency      p50      1.50 ms
              max      1.50 ms
 statuses     200: 3
              503: 1
-errors       1 × status 4xx or 5xx
-             1 × connection refused
+errors       1 × any words (answer)
+             1 × connection refused (connect)
 bytes        2.00 KiB received (15 B of bodies), 500 B sent
-connections  2 opened
+connections  2 opened, 1,234 re-used, 1 closed by the target
 CPU          0.60 s (0.12 user + 0.48 system) of this process
 ";
     assert_eq!(told(&[], Some(cpu)), expected);
@@ -93,11 +98,68 @@ fn what_is_not_there_is_a_dash() {
 #[test]
 fn what_was_lost_is_said() {
     let lost = [("/incomplete", json!(true)), ("/whole/unknown", json!(42)), ("/whole/unresolved", json!(3))];
-    check(&lost, "0 missed (sent by nobody), 42 unknown (permitted to a lost agent)");
-    check(&lost, "+ 3 unresolved (with a lost agent)");
+    check(
+        &lost,
+        "             0 missed (sent by nobody)\n             42 unknown (permitted to a lost agent)\n",
+    );
+    check(&lost, "0 cancelled + 3 unresolved\n");
+    check(&lost, "             3 unresolved (a lost agent did not report their end)\n");
     check(&[("/whole/resent", json!(7))], "7 sent again");
     check(&[("/delivered_late/windows", json!(1))], "1 reports came after the end");
     check(&[("/account_faults", json!(["5 is not 6"]))], "faults       5 is not 6");
+}
+
+#[test]
+fn handshakes_and_addresses_are_told_where_there_is_something_to_tell() {
+    check(&[("/errors/1/phase", json!("tls"))], "connection refused (TLS)\n");
+    check(&[("/whole/handshakes", json!(2))], "TLS          2 handshakes, 0 of them resumed\n");
+    let older = [("/whole/connections_reused", Value::Null), ("/whole/connections_closed", Value::Null)];
+    check(&older, "connections  2 opened\n");
+    assert!(!told(&[], None).contains("TLS"));
+    let address = |address: &str, failures: u64| json!({"address": address, "connections": 1, "failures": failures, "requests": 5});
+    let addresses = |list: &[Value]| {
+        let mut document = document();
+        document["addresses"] = json!(list);
+        summary(&serde_json::from_value(document).expect("a document"), None, false)
+    };
+    let one = address("10.0.0.1:80", 0);
+    assert!(!addresses(std::slice::from_ref(&one)).contains("addresses"));
+    let text = addresses(&[one.clone(), address("[::1]:80", 2)]);
+    for line in [
+        "addresses    10.0.0.1:80: 5 requests, 1 connection\n",
+        "             [::1]:80: 5 requests, 1 connection, 2 failed attempts\n",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(addresses(&vec![one; 20]).contains("             and 4 more of them\n"));
+}
+
+#[test]
+fn certificates_that_nobody_verified_are_said() {
+    let plan = |tls: &str| json!(format!("target: https://h/\nusers: 1\nrequests: 5\n{tls}"));
+    check(&[("/plan", plan(""))], "TLS          0 handshakes, 0 of them resumed\n");
+    let insecure = [("/plan", plan("tls: { insecure: true }")), ("/whole/handshakes", json!(1))];
+    check(&insecure, "TLS          1 handshake, 0 of them resumed; certificates were not verified\n");
+}
+
+#[test]
+fn long_lines_are_parted_at_80_columns() {
+    let words = "word ".repeat(20);
+    let long = [("/errors/1/kind", json!("idle_timeout")), ("/errors/1/phase", json!("receive"))];
+    check(&long, "1 × the answer stood still for longer than its timeout (receive)\n");
+    let text = told(&[("/account_faults", json!([words.trim(), "x".repeat(100)]))], None);
+    let line = ["word"; 13].join(" ");
+    assert!(
+        text.contains(&format!("faults       {line}\n             {}\n", ["word"; 7].join(" "))),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("             {}\n", "x".repeat(100))),
+        "what can't be parted stays whole"
+    );
+    let mut wide = told(&long, None).lines().map(|line| line.chars().count()).max();
+    assert!(wide.take().is_some_and(|columns| columns <= COLUMNS));
+    assert_eq!(lines(&"é ".repeat(50)).len(), 2);
 }
 
 #[test]
@@ -131,7 +193,7 @@ fn an_open_run_tells_service_time_phases_and_warm_up() {
         "warm-up      100 started, 99 ok, 1 failed in 5.0 s, kept apart\n",
         "rate         1.20/s over 3.13 s\n",
         "cut off      4 cancelled, up to 2,000 ms old\n",
-        "0 missed (sent by nobody), an unknown number (permitted to a lost agent)\n",
+        "             an unknown number (permitted to a lost agent)\n",
         "generator    agent a was late in 1 of 30 seconds\n",
     ] {
         assert!(text.contains(part), "{part} in {text}");

@@ -39,7 +39,7 @@ impl Run {
             let gap = self.gap_for(agent, reason);
             add(&mut accounts.missed, gap.missed);
             add(&mut accounts.unknown, gap.unknown);
-            if agent.was_lost() {
+            if agent.was_lost() || agent.state.owes() {
                 add(&mut accounts.unresolved, agent.in_flight());
             }
         }
@@ -73,9 +73,7 @@ impl Run {
         match (&self.planned, &agent.state) {
             (Planned::Arrivals(arrivals), _) => arrivals.gap(agent),
             (Planned::UserTime { .. }, _) => Gap::default(),
-            (Planned::Iterations(_), AgentState::Lost { delivered: false, .. }) => {
-                Gap { missed: 0, unknown: unreported }
-            }
+            (Planned::Iterations(_), state) if state.owes() => Gap { missed: 0, unknown: unreported },
             // It has said everything, so what it did not start is known not to have been sent.
             (Planned::Iterations(_), AgentState::Lost { delivered: true, .. } | AgentState::Left { .. }) => {
                 Gap { missed: unreported, unknown: 0 }
@@ -111,7 +109,7 @@ impl Run {
         for agent in self.agents.values() {
             accounts.lost_user_ms = accounts.lost_user_ms.saturating_add(agent.lost_user_ms);
             // It may have sent more than it reported.
-            accounts.unknown_is_open |= matches!(agent.state, AgentState::Lost { delivered: false, .. });
+            accounts.unknown_is_open |= agent.state.owes();
         }
     }
 
@@ -151,7 +149,7 @@ impl Run {
         }
     }
 
-    /// Counts what an agent that has just been lost had leave for.
+    /// Counts what an agent had leave for that is given up now.
     pub(crate) fn count_permitted(&mut self, agent: Incarnation) {
         let Some(start_ns) = self.start_ns() else { return };
         let (Planned::Arrivals(arrivals), Some(share)) = (&mut self.planned, self.agents.get_mut(&agent))
@@ -173,7 +171,9 @@ impl Run {
             return;
         };
         let done_ns = match agent.state {
-            AgentState::Lost { .. } => u64::from(agent.watermark_s()).saturating_mul(SECOND_NS),
+            AgentState::Lost { .. } | AgentState::Undelivered => {
+                u64::from(agent.watermark_s()).saturating_mul(SECOND_NS)
+            }
             AgentState::Left { at_run_ns } => at_run_ns,
             _ => u64::MAX,
         };

@@ -45,6 +45,8 @@ pub enum AgentState {
         /// It came back and has reported everything that it had done.
         delivered: bool,
     },
+    /// Nothing could be kept any more, so the run ended before it had delivered all that it had done.
+    Undelivered,
 }
 
 impl AgentState {
@@ -60,7 +62,14 @@ impl AgentState {
             Self::Done => "done",
             Self::Left { .. } => "left",
             Self::Lost { .. } => "lost",
+            Self::Undelivered => "undelivered",
         }
+    }
+
+    /// It has not told all that it did, and was given up: the rest is unknown.
+    #[must_use]
+    pub fn owes(&self) -> bool {
+        matches!(self, Self::Lost { delivered: false, .. } | Self::Undelivered)
     }
 
     /// Something is still to come of it.
@@ -184,6 +193,22 @@ impl AgentShare {
         self.granted.saturating_sub(self.reported.iterations.started)
     }
 
+    /// True if this is the window to come next: none is missing before it, and something was still to come.
+    pub(crate) fn is_next(&self, facts: &WindowFacts) -> bool {
+        facts.sequence.checked_sub(1) == Some(self.reported.sequence) && !self.reported.last
+    }
+
+    /// What it has reported with one window more. What comes `late` is in no sum.
+    pub(crate) fn reported_with(&self, facts: &WindowFacts, late: bool) -> WindowFacts {
+        let mut reported = self.reported;
+        if late {
+            (reported.sequence, reported.last) = (facts.sequence, facts.last);
+        } else {
+            reported.merge(facts);
+        }
+        reported
+    }
+
     /// Iterations that it has reported, one way or the other, as far as they count.
     pub(crate) fn accounted(&self) -> u64 {
         self.reported.iterations.started.saturating_add(self.missed)
@@ -216,8 +241,7 @@ impl AgentShare {
 
     /// May still send while its lease lasts: it has been told to start, and has not said its last word.
     pub(crate) fn may_send(&self) -> bool {
-        let is_lost = matches!(self.state, AgentState::Lost { delivered: false, .. });
-        (self.state.works() || is_lost) && !self.reported.last
+        (self.state.works() || self.state.owes()) && !self.reported.last
     }
 
     /// May take more of the load.

@@ -145,8 +145,8 @@ impl Arrivals {
     /// What of an agent's part is missing beyond what it reported.
     pub(crate) fn gap(&self, agent: &AgentShare) -> Gap {
         let planned = self.planned(agent);
-        match agent.state {
-            AgentState::Lost { delivered: false, .. } => {}
+        match &agent.state {
+            state if state.owes() => {}
             // It has said everything, so what it did not start is known not to have been sent.
             AgentState::Lost { delivered: true, .. } | AgentState::Left { .. } => {
                 return Gap { missed: planned.saturating_sub(agent.accounted()), unknown: 0 };

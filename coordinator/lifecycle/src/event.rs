@@ -48,7 +48,8 @@ pub enum Event {
         /// How many it would like.
         iterations: u64,
     },
-    /// An agent delivered a window.
+    /// An agent delivered a window. One that [`Run::to_keep`](crate::Run::to_keep) gives something for is kept before this
+    /// is said, and this is not said of one that could not be kept: it is delivered again.
     Window {
         /// Who.
         agent: Incarnation,
@@ -67,7 +68,7 @@ pub enum Event {
         /// Why, in a sentence.
         reason: String,
     },
-    /// Results or orders could not be kept.
+    /// Results or orders could not be kept. Nothing that is delivered from now on is, until the run is over.
     StoreFailed {
         /// Why.
         reason: String,
@@ -101,16 +102,6 @@ pub enum Action {
         /// Its end, in run time.
         until_ns: u64,
     },
-    /// Store the window at hand, and with it the sum of what the agent has reported
-    /// ([`AgentShare::reported`](crate::AgentShare::reported)). If that fails, skip what follows and say [`Event::StoreFailed`].
-    Keep {
-        /// Whose.
-        agent: Incarnation,
-        /// Its sequence.
-        sequence: u64,
-        /// It came after the end: shown apart, totals stay.
-        late: bool,
-    },
     /// Tell the agent that its windows up to this one are kept.
     Acknowledge {
         /// Whom.
@@ -127,6 +118,15 @@ pub enum Action {
     },
     /// The run is over; [`Run::outcome`](crate::Run::outcome) says how.
     Finished,
+}
+
+/// How a window is to be kept, see [`Run::to_keep`](crate::Run::to_keep).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToKeep {
+    /// The sum of what its agent has reported, this window included: to be kept with it.
+    pub reported: WindowFacts,
+    /// It came after the end: shown apart, totals stay.
+    pub late: bool,
 }
 
 /// How much a line of the event log matters.

@@ -3,7 +3,7 @@
 use volley_plan::link::{Incarnation, Order};
 
 use crate::agent::{AgentShare, AgentState};
-use crate::event::{Action, Level};
+use crate::event::Action;
 use crate::planned::Planned;
 use crate::run::{Run, nanoseconds};
 use crate::state::{State, StopReason};
@@ -42,6 +42,7 @@ impl Run {
             self.drain(now_ns, duration_ns, drain_ns, self.timely_end(), out);
         } else {
             self.finish_if_settled(now_ns, out);
+            self.take_in_those_ready(now_ns, out);
         }
     }
 
@@ -53,22 +54,6 @@ impl Run {
                 StopReason::DurationOver
             }
         }
-    }
-
-    fn time_preparing(&mut self, now_ns: u64, until_ns: u64, out: &mut Vec<Action>) {
-        let lease_ns = self.lease_ns;
-        let silent =
-            self.agents.values().find(|agent| agent.state.is_live() && now_ns >= agent.lost_ns(lease_ns));
-        let slow = self.agents.values().find(|agent| agent.state == AgentState::Preparing);
-        let reason = match (silent, slow) {
-            (Some(agent), _) => format!("agent {} went silent while it prepared", agent.facts.name),
-            (None, Some(agent)) if now_ns >= until_ns => {
-                format!("agent {} was not ready in time", agent.facts.name)
-            }
-            _ => return,
-        };
-        self.note(now_ns, Level::Warn, reason.clone(), out);
-        self.finish(now_ns, StopReason::CouldNotRun(reason), out);
     }
 
     pub(crate) fn drain(

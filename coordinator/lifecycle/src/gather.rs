@@ -8,7 +8,7 @@ use crate::deal::{deal, weight};
 use crate::event::{Action, Level};
 use crate::legs::Leg;
 use crate::run::Run;
-use crate::state::{AgentFacts, State, StopReason};
+use crate::state::{AgentFacts, State};
 
 impl Run {
     pub(crate) fn joined(&mut self, now_ns: u64, facts: AgentFacts, out: &mut Vec<Action>) {
@@ -58,9 +58,7 @@ impl Run {
         match self.state {
             State::Preparing { .. } => {
                 share.state = AgentState::Ready;
-                if self.agents.values().all(|agent| agent.state == AgentState::Ready) {
-                    self.start(now_ns, out);
-                }
+                self.start_if_ready(now_ns, out);
             }
             State::Running { .. } => self.take_in(now_ns, agent, out),
             // It is taken in as soon as it is known how far the run is.
@@ -69,11 +67,17 @@ impl Run {
         }
     }
 
+    pub(crate) fn start_if_ready(&mut self, now_ns: u64, out: &mut Vec<Action>) {
+        if !self.agents.values().any(|agent| agent.state == AgentState::Preparing) {
+            self.start(now_ns, out);
+        }
+    }
+
     /// Gives out the first grants, then the order to start, so that no worker waits for a grant.
     fn start(&mut self, now_ns: u64, out: &mut Vec<Action>) {
         let start_ns = now_ns.saturating_add(self.settings.lead_ns);
         self.state = State::Running { start_ns };
-        let ids: Vec<Incarnation> = self.agents.keys().copied().collect();
+        let ids = self.agents_that(|state| *state == AgentState::Ready);
         self.first_grants(now_ns, &ids, out);
         for &agent in &ids {
             self.begin(now_ns, agent, start_ns, 0, out);
@@ -106,20 +110,21 @@ impl Run {
     }
 
     pub(crate) fn refused(&mut self, now_ns: u64, agent: Incarnation, reason: String, out: &mut Vec<Action>) {
-        let Some(share) = self.agents.get_mut(&agent) else { return };
+        let Some(share) = self.agents.get(&agent) else { return };
         let why = format!("agent {} refused: {reason}", share.facts.name);
         match self.state {
-            State::Preparing { .. } => {
-                share.state = AgentState::Refused { reason };
-                self.note(now_ns, Level::Warn, why.clone(), out);
-                self.finish(now_ns, StopReason::CouldNotRun(why), out);
+            State::Preparing { .. } if share.state.waits() => {
+                self.go_without(now_ns, &[(agent, reason, why)], out);
             }
             State::Running { .. } if share.state == AgentState::Preparing => {
                 self.let_go(now_ns, agent, reason, why, out);
             }
             State::Finished { .. } => {}
             // It ends its part by itself; its last word says from when on.
-            _ if share.state.works() => self.note(now_ns, Level::Warn, why, out),
+            _ if share.state.works() || share.state.owes() => {
+                let text = format!("agent {} ends its part: {reason}", share.facts.name);
+                self.note(now_ns, Level::Warn, text, out);
+            }
             _ => {}
         }
     }

@@ -12,6 +12,8 @@ use crate::state::{AgentFacts, State};
 
 /// Beyond one lease, so much of the planned time must be left for a joiner to be worth it, in nanoseconds.
 const WORTH_NS: u64 = 2_000_000_000;
+/// An agent that was not heard for so long, two pings, may be lost, in nanoseconds.
+const SILENT_NS: u64 = 1_000_000_000;
 
 impl Run {
     /// Whether an idle agent that matches the plan is of use: while agents are gathered, and while an elastic run goes on
@@ -71,10 +73,35 @@ impl Run {
         deal_anew(&self.plan, &self.load, &takers, false).pop().unwrap_or(all)
     }
 
+    /// Takes in those who are ready and had to wait.
+    pub(crate) fn take_in_those_ready(&mut self, now_ns: u64, out: &mut Vec<Action>) {
+        let may_wait = self.plan.agents.elastic && matches!(self.state, State::Running { .. });
+        if !may_wait || self.is_anybody_silent(now_ns) {
+            return;
+        }
+        for agent in self.agents_that(|state| *state == AgentState::Ready) {
+            self.take_in(now_ns, agent, out);
+        }
+    }
+
+    /// True if an agent that runs may be about to be lost. Its part is to go to others as soon as its lease is over, and
+    /// before a change that was announced no other can come; so nothing is announced that can wait.
+    fn is_anybody_silent(&self, now_ns: u64) -> bool {
+        let is_silent =
+            |agent: &AgentShare| agent.can_take() && now_ns >= agent.heard_ns.saturating_add(SILENT_NS);
+        self.agents.values().any(is_silent)
+    }
+
     /// A joiner is ready: it gets its part, at one run time for all.
     pub(crate) fn take_in(&mut self, now_ns: u64, agent: Incarnation, out: &mut Vec<Action>) {
         let State::Running { start_ns } = self.state else { return };
-        let Some(name) = self.agents.get(&agent).map(|agent| agent.facts.name.clone()) else { return };
+        let waits = self.is_anybody_silent(now_ns);
+        let Some(joiner) = self.agents.get_mut(&agent) else { return };
+        if waits {
+            joiner.state = AgentState::Ready;
+            return;
+        }
+        let name = joiner.facts.name.clone();
         if !self.is_worth_joining(now_ns) {
             let reason = "it was ready too late to be of use".to_owned();
             let note = format!("agent {name} was ready too late to take part");

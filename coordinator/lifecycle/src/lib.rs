@@ -4,17 +4,21 @@
 //!             enough agents          all ready            stop, duration over,         nothing owed,
 //!                                                         or nobody left               or patience over
 //!  gathering ───────────────▶ preparing ──────▶ running ────────────────▶ draining ────────────────▶ finished
-//!      │ too few in time          │ refused, silent, ▲ │                    ▲ ▲ │                        ▲
+//!      │ too few in time          │ too few left,    ▲ │                    ▲ ▲ │                        ▲
 //!      │                          │ asked to stop    │ ▼ started again      │ │ ▼ started again          │
 //!      │                          │                  resuming ─────────────┘ resuming                    │
 //!      └──────────────────────────┴──────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
+//! Where nothing can be kept any more, a run is finished at once, from every state: agents stop, and what they have not
+//! delivered is unknown and stays with them.
+//!
 //! # Whose is what
 //!
 //! Everything is by stripes: arrival n of the open model, or user n of the closed one, belongs to stripe n mod 2520. They
 //! are dealt when agents prepare, by weight, capacity or evenly, and so that everybody has something to do; agents for whom
-//! nothing is left are set free. While the run goes on they change hands only at a run time T that is said to all whom it
+//! nothing is left are set free. One that refuses, or falls silent before the start, ends the run, unless the plan says
+//! that fewer agents (`min`, two or more) are enough: then they are dealt anew among those that are left. While the run goes on they change hands only at a run time T that is said to all whom it
 //! concerns: what is due before T belongs to who had it, the rest to who gets it. An agent's [`Leg`]s say what it has when.
 //!
 //! | what happens | who gets what | T |
@@ -87,11 +91,12 @@ mod stop;
 #[cfg(test)]
 mod tests;
 mod user_time;
+mod without;
 
 pub use adjust::CannotAdjust;
 pub use agent::{AgentShare, AgentState};
 pub use arrivals::Gap;
-pub use event::{Action, Event, Level, Note};
+pub use event::{Action, Event, Level, Note, ToKeep};
 pub use legs::Leg;
 pub use record::{AgentRecord, RunRecord};
 pub use run::Run;

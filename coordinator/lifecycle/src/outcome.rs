@@ -36,6 +36,9 @@ impl Run {
 
     /// Why the measurement can't be trusted.
     fn invalid_because(&self, reason: &StopReason, lost: &[&str]) -> Vec<String> {
+        if self.was_called_off(reason) {
+            return Vec::new();
+        }
         let stopped = match reason {
             StopReason::CouldNotRun(why) => Some(why.clone()),
             StopReason::StoreFailed(why) => Some(format!("results could not be kept: {why}")),
@@ -73,6 +76,12 @@ impl Run {
             count(open.max_in_flight.into()),
             carry.unwrap_or_default()
         ))
+    }
+
+    /// True if somebody stopped it before it began, so that there is nothing to trust or not to trust.
+    fn was_called_off(&self, reason: &StopReason) -> bool {
+        let sent_any = self.agents.values().any(|agent| agent.was_lost() || agent.reported.started > 0);
+        *reason == StopReason::Asked && self.end_run_ns().unwrap_or(0) == 0 && !sent_any
     }
 
     fn ended_in_warmup(&self, reason: &StopReason) -> bool {

@@ -5,11 +5,14 @@ use volley_plan::{Model, Users};
 use volley_stats::SECOND_NS;
 
 use crate::agent::{AgentShare, AgentState};
-use crate::event::{Action, Level};
+use crate::change::seconds;
+use crate::event::{Action, Level, ToKeep};
 use crate::planned::Planned;
 use crate::run::Run;
 use crate::state::{State, StopReason};
 
+/// A time without a lease that is worth a line of the event log.
+const PAUSE_NS: u64 = SECOND_NS / 2;
 /// How far two clocks may disagree about the end of the planned time.
 const CLOCK_SLACK_NS: u64 = 100_000_000;
 
@@ -33,6 +36,7 @@ impl Run {
         }
         self.send_again(now_ns, agent, out);
         self.renew(now_ns, agent, out);
+        self.take_in_those_ready(now_ns, out);
     }
 
     /// Orders that must have been lost on the way go out again. While it is unknown when run time 0 was, none can.
@@ -48,6 +52,7 @@ impl Run {
     fn renew(&mut self, now_ns: u64, agent: Incarnation, out: &mut Vec<Action>) {
         let (State::Running { start_ns } | State::Draining { start_ns, .. }) = self.state else { return };
         let lease_ns = self.lease_ns;
+        self.note_pause(now_ns, agent, out);
         let Some(share) = self.agents.get_mut(&agent).filter(|share| share.state.works()) else { return };
         // A lease must not reach past an order that the agent may not know of, and never gets shorter.
         let pending_ns = share.orders.pending_ns().map_or(u64::MAX, |at_ns| start_ns.saturating_add(at_ns));
@@ -55,6 +60,33 @@ impl Run {
             now_ns.max(start_ns).saturating_add(lease_ns).min(pending_ns).max(share.lease_until_ns);
         share.lease_until_ns = until_ns;
         out.push(Action::Renew { agent, until_ns: until_ns.saturating_sub(start_ns) });
+    }
+
+    /// An agent is given a lease again that had none for a while. Mostly nobody had, since nobody here answered; so a pause
+    /// is told once, by the first that is heard of after it.
+    fn note_pause(&mut self, now_ns: u64, agent: Incarnation, out: &mut Vec<Action>) {
+        let Some(share) = self.agents.get(&agent).filter(|share| share.state == AgentState::Running) else {
+            return;
+        };
+        let (from_ns, is_over) = (share.lease_end_ns(), !matches!(self.state, State::Running { .. }));
+        if is_over || now_ns < from_ns.saturating_add(PAUSE_NS) || from_ns < self.told_pause_ns {
+            return;
+        }
+        self.told_pause_ns = now_ns;
+        let [from, to] = [from_ns, now_ns].map(|ns| seconds(self.run_ns(ns).unwrap_or(0)));
+        let name = &share.facts.name;
+        let text = format!("agent {name} had no lease from {from} to {to}, and what was due then is missed");
+        self.note(now_ns, Level::Warn, text, out);
+    }
+
+    /// How a window is to be kept that an agent delivers, before the run hears of it; `None` for one that is not: a repeat,
+    /// one with others missing before it, or one of an agent that had no leave to send anything.
+    #[must_use]
+    pub fn to_keep(&self, agent: Incarnation, facts: &WindowFacts) -> Option<ToKeep> {
+        self.start_ns()?;
+        let share = self.agents.get(&agent).filter(|share| share.is_next(facts))?;
+        let late = matches!(self.state, State::Finished { .. });
+        Some(ToKeep { reported: share.reported_with(facts, late), late })
     }
 
     pub(crate) fn window(
@@ -68,40 +100,22 @@ impl Run {
             return; // Nobody had leave to send anything.
         }
         let late = matches!(self.state, State::Finished { .. });
-        // What can't be kept is not acknowledged, so that it is delivered once it can.
-        let store_failed = self.has_store_failed();
         let Some(share) = self.agents.get_mut(&agent) else { return };
         let known = share.reported.sequence;
-        if facts.sequence <= known && store_failed {
-            return;
-        }
         if facts.sequence <= known {
             out.push(Action::Acknowledge { agent, sequence: known });
             return;
         }
-        if facts.sequence > known + 1 || share.reported.last {
-            return; // One is missing in between and will be sent again, or nothing more was to come.
+        if !share.is_next(&facts) {
+            return;
         }
-        if late {
-            (share.reported.sequence, share.reported.last) = (facts.sequence, facts.last);
-        } else {
-            share.reported.merge(&facts);
+        share.reported = share.reported_with(&facts, late);
+        if !late {
             self.count_reported(agent);
         }
-        if !store_failed {
-            out.push(Action::Keep { agent, sequence: facts.sequence, late });
-            out.push(Action::Acknowledge { agent, sequence: facts.sequence });
-        }
+        out.push(Action::Acknowledge { agent, sequence: facts.sequence });
         if facts.last {
             self.last_word(now_ns, agent, out);
-        }
-    }
-
-    pub(crate) fn has_store_failed(&self) -> bool {
-        let failed = |reason: Option<&StopReason>| matches!(reason, Some(StopReason::StoreFailed(_)));
-        match &self.state {
-            State::Resuming { pending, .. } => failed(pending.as_ref()),
-            _ => failed(self.stop_reason()),
         }
     }
 
@@ -137,8 +151,10 @@ impl Run {
         match &mut share.state {
             AgentState::Lost { delivered, .. } => {
                 *delivered = true;
-                let text =
-                    format!("agent {} came back and delivered all that it had measured", share.facts.name);
+                let text = format!(
+                    "agent {} came back and delivered all that it had measured: nothing of its part is unknown any more",
+                    share.facts.name
+                );
                 self.note(now_ns, Level::Info, text, out);
             }
             AgentState::Leaving { at_run_ns, .. } => {

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use volley_plan::Plan;
 use volley_plan::link::{RunId, WindowFacts};
+use volley_stats::SECOND_NS;
 
-use crate::agent::{AgentShare, AgentState};
+use crate::agent::AgentShare;
 use crate::change::seconds;
 use crate::event::{Action, Level};
 use crate::planned::Planned;
@@ -18,6 +19,9 @@ use crate::record::{AgentRecord, Phase, RunRecord, at_other_times};
 use crate::run::{Run, nanoseconds};
 use crate::settings::Settings;
 use crate::state::{State, StopReason, Stopped};
+
+/// What agents have measured is known so much later at most, as long as all is well.
+const BEHIND_NS: u64 = 2 * SECOND_NS;
 
 /// What the restored agents of a run have in common.
 struct Restored {
@@ -51,8 +55,8 @@ impl Run {
         let restored = Restored {
             now_ns,
             start_ns,
-            // An order to start names a lease that begins when the run does.
-            earlier_until_ns: now_ns.saturating_add(settings.lead_ns).saturating_add(run.lease_ns),
+            // That of an order to start begins when the run does: it counts once that is known.
+            earlier_until_ns: now_ns.saturating_add(run.lease_ns),
             absent_until_ns,
             ready_by_ns: now_ns.saturating_add(settings.prepare_ns),
             plan: run.plan.canonical_json(),
@@ -100,11 +104,9 @@ impl Run {
             Phase::Running => None,
             Phase::Draining(stopped) => Some(stopped),
             Phase::Finished { has_started, stop_run_ns, outcome } => {
-                self.recount(
-                    has_started
-                        .then(|| Stopped { run_ns: stop_run_ns, reason: outcome.reason.clone() })
-                        .as_ref(),
-                );
+                let is_counted = has_started || outcome.reason == StopReason::Asked;
+                let stopped = Stopped { run_ns: stop_run_ns, reason: outcome.reason.clone() };
+                self.recount(is_counted.then_some(&stopped));
                 let start_ns = has_started.then_some(start_ns);
                 self.state = State::Finished { start_ns, stop_run_ns, outcome };
                 return;
@@ -178,15 +180,36 @@ impl Run {
             agent.starts_at(assumed_ns, start_ns, self.lease_ns);
         }
         self.state = State::Running { start_ns };
-        let run_ns = now_ns.saturating_sub(start_ns);
-        let text = format!("the coordinator was started again; the run goes on at {}", seconds(run_ns));
-        self.note(now_ns, Level::Warn, text, out);
+        let text = self.going_on_in_words(now_ns.saturating_sub(start_ns), stopped.as_ref());
+        self.note(now_ns, Level::Warn, format!("the coordinator was started again; {text}"), out);
         if let Some(Stopped { run_ns, reason }) = stopped {
             let patience_ns = nanoseconds(self.load.drain).saturating_add(self.settings.owed_ns);
             self.stop_at(start_ns, run_ns, now_ns.saturating_add(patience_ns), reason);
         }
         self.make_up(now_ns, out);
         self.follow(now_ns, pending, out);
+    }
+
+    /// How the run goes on at this run time, if it does.
+    fn going_on_in_words(&self, run_ns: u64, stopped: Option<&Stopped>) -> String {
+        if let Some(Stopped { run_ns, .. }) = stopped {
+            return format!("its load had stopped at {}", seconds(*run_ns));
+        }
+        if let Some(total_ns) = self.load.total_ns().filter(|total_ns| *total_ns <= run_ns) {
+            return format!("its load was over by then, at {}", seconds(total_ns));
+        }
+        // The predecessor was there when it took the last seconds in, and hardly longer: by then no lease reached further.
+        let reported_s = self.agents.values().map(AgentShare::watermark_s).max().unwrap_or(0);
+        let paused_ns = u64::from(reported_s).saturating_mul(SECOND_NS).saturating_add(self.lease_ns);
+        let pause = if run_ns > paused_ns.saturating_add(BEHIND_NS) {
+            let from = seconds(paused_ns);
+            format!(
+                "; nothing is known of agents after second {reported_s}, so they may have had no lease from {from} on"
+            )
+        } else {
+            String::new()
+        };
+        format!("the run goes on at {}{pause}", seconds(run_ns))
     }
 
     /// Does what came while run time was unknown: last words, joiners that are ready, agents that want to leave.
@@ -200,18 +223,16 @@ impl Run {
         if !matches!(self.state, State::Running { .. }) {
             return self.let_joiners_go(now_ns, out);
         }
-        for agent in self.agents_that(|state| *state == AgentState::Ready) {
-            self.take_in(now_ns, agent, out);
-        }
+        self.take_in_those_ready(now_ns, out);
         self.relieve_those_who_want(now_ns, out);
     }
 
     fn follow(&mut self, now_ns: u64, pending: Option<StopReason>, out: &mut Vec<Action>) {
-        match (pending, &mut self.state) {
-            (Some(reason), State::Running { .. }) => self.stop(now_ns, reason, out),
-            (Some(reason @ StopReason::StoreFailed(_)), State::Draining { reason: weaker, .. }) => {
-                *weaker = reason.max(weaker.clone());
+        match (pending, &self.state) {
+            (Some(reason @ StopReason::StoreFailed(_)), State::Running { .. } | State::Draining { .. }) => {
+                self.end_unkept(now_ns, reason, out);
             }
+            (Some(reason), State::Running { .. }) => self.stop(now_ns, reason, out),
             (Some(_), State::Draining { .. }) => self.stop_asked(now_ns, out),
             _ => {}
         }

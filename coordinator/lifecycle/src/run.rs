@@ -35,6 +35,8 @@ pub struct Run {
     pub(crate) changed_ns: u64,
     /// The coordinator was started again while the run went on.
     pub(crate) was_resumed: bool,
+    /// Until when agents had no lease while the load went on, as far as that was told, coordinator's clock.
+    pub(crate) told_pause_ns: u64,
     /// When the latest event came, coordinator's clock.
     pub(crate) seen_ns: u64,
 }
@@ -79,6 +81,7 @@ impl Run {
             planned: Planned::of(&plan.load, seed),
             changed_ns: 0,
             was_resumed: false,
+            told_pause_ns: 0,
             seen_ns: now_ns,
             plan,
         }

@@ -11,7 +11,9 @@ impl Run {
     pub(crate) fn stop_asked(&mut self, now_ns: u64, out: &mut Vec<Action>) {
         match &mut self.state {
             State::Gathering { .. } | State::Preparing { .. } => {
-                self.finish(now_ns, StopReason::CouldNotRun("stopped before it started".to_owned()), out);
+                // Nothing was planned until then.
+                self.stop_counting(0, &StopReason::Asked);
+                self.finish(now_ns, StopReason::Asked, out);
             }
             State::Resuming { pending, .. } => {
                 *pending = std::mem::take(pending).max(Some(StopReason::Asked));
@@ -51,7 +53,7 @@ impl Run {
         let waiting: Vec<Incarnation> =
             self.agents.iter().filter(|(_, agent)| waits(agent)).map(|(&id, _)| id).collect();
         let State::Draining { stop_run_ns, until_ns, reason, .. } = &mut self.state else { return };
-        if waiting.is_empty() || matches!(reason, StopReason::StoreFailed(_) | StopReason::AgentsLost) {
+        if waiting.is_empty() || *reason == StopReason::AgentsLost {
             return;
         }
         *until_ns = (*until_ns).min(now_ns.saturating_add(self.settings.owed_ns));
@@ -69,20 +71,50 @@ impl Run {
         match &mut self.state {
             State::Gathering { .. } | State::Preparing { .. } => self.finish(now_ns, reason, out),
             State::Resuming { pending, .. } => *pending = std::mem::take(pending).max(Some(reason)),
-            State::Running { .. } => self.stop(now_ns, reason, out),
-            State::Draining { reason: weaker, .. } => *weaker = reason.max(weaker.clone()),
+            State::Running { .. } | State::Draining { .. } => self.end_unkept(now_ns, reason, out),
             State::Finished { .. } => {}
         }
     }
 
-    /// Orders every agent that works to stop now, and drains. Where results can't be kept, nothing is waited for.
+    /// Orders every agent that works to stop now, and drains.
     pub(crate) fn stop(&mut self, now_ns: u64, reason: StopReason, out: &mut Vec<Action>) {
-        let is_worthless = matches!(reason, StopReason::StoreFailed(_));
-        let drain_ns = if is_worthless { 0 } else { nanoseconds(self.load.drain) };
-        let at_ns = self.run_ns(now_ns).unwrap_or(0);
+        let drain_ns = nanoseconds(self.load.drain);
+        let at_ns = self.order_stop(now_ns, drain_ns, out);
+        self.drain(now_ns, at_ns, drain_ns, reason, out);
+    }
+
+    /// Ends the run at once, since nothing that is still to come could be kept. Agents stop; what they have not delivered
+    /// they go on having, until somebody can keep it.
+    pub(crate) fn end_unkept(&mut self, now_ns: u64, reason: StopReason, out: &mut Vec<Action>) {
+        let Some(start_ns) = self.start_ns() else { return };
+        let at_ns = self.order_stop(now_ns, 0, out);
+        self.let_joiners_go(now_ns, out);
+        if matches!(self.state, State::Running { .. }) {
+            self.stop_at(start_ns, at_ns, now_ns, reason.clone());
+        }
+        let undelivered = self.agents_that(AgentState::works);
+        for &agent in &undelivered {
+            self.count_permitted(agent);
+            if let Some(share) = self.agents.get_mut(&agent) {
+                share.state = AgentState::Undelivered;
+            }
+            self.count_user_time(agent);
+        }
+        if !undelivered.is_empty() {
+            let names = self.names(&undelivered);
+            let text =
+                format!("what {names} had not delivered is unknown; it is taken late, once it can be kept");
+            self.note(now_ns, Level::Warn, text, out);
+        }
+        self.finish(now_ns, reason, out);
+    }
+
+    /// Gives the run time at which agents are to stop.
+    fn order_stop(&mut self, now_ns: u64, drain_ns: u64, out: &mut Vec<Action>) -> u64 {
+        let at_ns = self.end_run_ns().or_else(|| self.run_ns(now_ns)).unwrap_or(0);
         for agent in self.agents_that(AgentState::works) {
             self.send(now_ns, agent, Order::Stop { at_ns, drain_ns }, out);
         }
-        self.drain(now_ns, at_ns, drain_ns, reason, out);
+        at_ns
     }
 }

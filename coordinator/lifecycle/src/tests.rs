@@ -10,7 +10,9 @@ mod restarts;
 mod shares;
 mod stories;
 mod table;
+mod unkept;
 mod verdicts;
+mod without;
 mod world;
 
 use std::collections::BTreeMap;
@@ -151,9 +153,6 @@ pub(crate) fn short(actions: &[Action]) -> Vec<String> {
     let line = |action: &Action| match action {
         Action::Send { agent, order, .. } => format!("send {:x} {}", agent.0, order_name(order)),
         Action::Renew { agent, until_ns } => format!("renew {:x} {}", agent.0, until_ns / MS),
-        Action::Keep { agent, sequence, late } => {
-            format!("keep {:x} {sequence}{}", agent.0, if *late { " late" } else { "" })
-        }
         Action::Acknowledge { agent, sequence } => format!("ack {:x} {sequence}", agent.0),
         Action::Note(_) => "note".to_owned(),
         Action::Free { agent } => format!("free {:x}", agent.0),

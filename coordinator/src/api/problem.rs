@@ -10,7 +10,7 @@ use volley_lifecycle::CannotAdjust;
 use volley_plan::link::{Incarnation, RunId};
 use volley_plan::{Fault, Faults};
 
-use crate::coordinator::{AdjustRefused, StartError, StopError};
+use crate::coordinator::{AdjustRefused, StartError, StopError, forbids};
 use crate::store::StoreError;
 
 /// An answer that says what is wrong, as `application/problem+json`.
@@ -83,7 +83,7 @@ impl From<StartError> for Problem {
         let detail = error.to_string();
         match error {
             StartError::NoAgents { .. } => Self::new(503, "No agent", detail),
-            StartError::Denied(_) => Self::new(403, "The target is not allowed", detail),
+            StartError::Denied(denied) => Self::new(403, "The target is not allowed", forbids(&denied)),
             StartError::TooManyRuns => Self::new(429, "Too many runs", detail).retry_after(10),
             StartError::ShuttingDown => Self::new(503, "Shutting down", detail),
             StartError::Store(error) => Self::from(error),
@@ -108,7 +108,7 @@ impl From<AdjustRefused> for Problem {
             AdjustRefused::Over(_) | AdjustRefused::Not(CannotAdjust::Over) => {
                 Self::new(409, "The run is over", detail)
             }
-            AdjustRefused::Denied(_) => Self::new(403, "The target is not allowed", detail),
+            AdjustRefused::Denied(denied) => Self::new(403, "The target is not allowed", forbids(&denied)),
             AdjustRefused::Queued | AdjustRefused::Not(CannotAdjust::NotRunning(_)) => {
                 Self::new(409, "The run is not running", detail)
             }

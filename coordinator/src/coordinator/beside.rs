@@ -50,7 +50,7 @@ impl Shared {
 impl Shared {
     /// Whether a plan's target may be loaded so hard. What was due before was held against the list before.
     async fn check_level(&self, plan: &Plan, to: Level) -> Result<(), Denied> {
-        allowed::permits(&self.settings.allow.for_level(to), &plan.target).await
+        allowed::permits(&self.settings.allow.for_level(to), plan).await
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use volley_plan::link::{Incarnation, Order, Report, RunId, ToAgent, WindowFacts};
-use volley_stats::Window;
+use volley_stats::SealedWindow;
 
 use super::{Shared, lock};
 use crate::document::RunDocument;
@@ -49,6 +49,9 @@ impl Shared {
             tracing::debug!(%agent, %run, "report on a run that nobody drives left out");
             return;
         };
+        if let Err(fault) = window.check() {
+            return self.turn_away(agent, &fault.to_string());
+        }
         // One at a time, since a document is read, added to, and written.
         let kept = {
             let _turn = self.late.lock().await;
@@ -72,7 +75,7 @@ impl Shared {
         run: &RunId,
         agent: Incarnation,
         sequence: u64,
-        window: Window,
+        window: SealedWindow,
     ) -> Result<Option<u64>, StoreError> {
         let mut document = match self.known(run).await? {
             Known::Nothing => return Ok(Some(u64::MAX)),
@@ -83,9 +86,11 @@ impl Shared {
         let facts = WindowFacts::default();
         let delivery =
             Delivery { run, agent, sequence, window: &window, facts: &facts, arrival: Arrival::Late };
-        if self.store.keep_window(delivery).await? == Kept::New {
+        let kept = self.store.keep_window(delivery).await;
+        if self.wrote(kept)? == Kept::New {
             document.progress.delivered_late.add(&window);
-            self.store.update(&document).await?;
+            let updated = self.store.update(&document).await;
+            self.wrote(updated)?;
         }
         Ok(Some(sequence))
     }

@@ -79,7 +79,7 @@ impl Shared {
                     self.store.complete(&head.id, 0).await?;
                     self.line_up(head).await?;
                 }
-                Err(denied) => self.turn_down(head, denied.to_string()).await?,
+                Err(denied) => self.turn_down(head, allowed::forbids(&denied)).await?,
             }
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Shared {
         let asked: Vec<_> = waiting.into_iter().map(|head| (head.clone(), ask(head))).collect();
         let mut answered = Vec::new();
         for (head, permitted) in asked {
-            let broken = |error| Err(Denied::unresolved(&head.plan.target, error));
+            let broken = |error| Err(Denied::unresolved(head.plan.target.remote(), error));
             let permitted = permitted.await.unwrap_or_else(broken);
             answered.push((head, permitted));
         }
@@ -104,7 +104,7 @@ impl Shared {
     }
 
     async fn is_permitted(&self, plan: &Plan, load: &Load) -> Result<(), Denied> {
-        allowed::permits(&self.settings.allow.for_load(load), &plan.target).await
+        allowed::permits(&self.settings.allow.for_load(load), plan).await
     }
 
     /// Stops a run that goes on and is not permitted any more. Agents are at work for it, and name servers are not what
@@ -118,7 +118,7 @@ impl Shared {
             Err(denied) => {
                 tracing::warn!(%run, %denied, "a run that goes on is forbidden by now, and stopped");
                 // One that is gone has stopped.
-                let _ = self.hand_over(&run, Input::Forbidden { reason: denied.to_string() }).await;
+                let _ = self.hand_over(&run, Input::Forbidden { reason: allowed::forbids(&denied) }).await;
             }
         }
     }

@@ -84,6 +84,13 @@ fn kind(wanted: &AgentsWanted) -> String {
     if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(" and ")) }
 }
 
+/// The flags of an agent that has what a plan wants: ` --label zone=eu --measure`.
+fn fitting(wanted: &AgentsWanted) -> String {
+    let labels = wanted.labels.iter().map(|(key, value)| format!(" --label {key}={value}"));
+    let measure = (wanted.share_by == ShareBy::Capacity).then(|| " --measure".to_owned());
+    labels.chain(measure).collect()
+}
+
 /// A place among the runs that go on or wait, for one that is not there yet.
 struct Place(Arc<Shared>);
 
@@ -112,7 +119,7 @@ pub(super) async fn start_run(shared: Arc<Shared>, new: NewRun) -> Result<RunId,
         return Err(StartError::ShuttingDown);
     }
     let NewRun { plan, .. } = &new;
-    allowed::permits(&shared.settings.allow.for_load(&plan.load), &plan.target).await?;
+    allowed::permits(&shared.settings.allow.for_load(&plan.load), plan).await?;
     let place = Place::take(shared.clone())?;
     shared.look_for_agents(&new).await?;
     // A task of its own, so that a caller who goes away in the middle leaves nothing half done.
@@ -143,14 +150,16 @@ impl Shared {
         if found || there >= wanted || !agents.wait.is_zero() {
             return Ok(());
         }
-        Err(StartError::NoAgents { wanted, there, kind: kind(agents), command: self.add_agent_command() })
+        let command = format!("{}{}", self.add_agent_command(), fitting(agents));
+        Err(StartError::NoAgents { wanted, there, kind: kind(agents), command })
     }
 
     async fn begin(self: Arc<Self>, new: NewRun) -> Result<RunId, StartError> {
         let head = self.head(new);
         let id = head.id.clone();
         tracing::info!(run = %id, plan = %head.plan.name, "run created");
-        let dropped = self.store.create(&head.document(Progress::default().queued(FIRST))).await?;
+        let created = self.store.create(&head.document(Progress::default().queued(FIRST))).await;
+        let dropped = self.wrote(created)?;
         self.forget(&dropped);
         self.line_up(head).await?;
         Ok(id)

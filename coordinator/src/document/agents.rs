@@ -139,7 +139,7 @@ fn unknown(run: &Run, agent: &AgentShare) -> Option<u64> {
         Model::Open(_) => true,
     };
     match agent.state {
-        AgentState::Lost { delivered: false, .. } => has_number.then(|| run.gap(agent).unknown),
+        _ if agent.state.owes() => has_number.then(|| run.gap(agent).unknown),
         _ => Some(0),
     }
 }

@@ -8,10 +8,13 @@ use volley_plan::{Model, Plan};
 use volley_stats::{Counters, DecodeError, ErrorKind, SECOND_NS, Series};
 use volley_web::stream::Recent;
 
+use super::adds_up::agents_faults;
 use super::agents::{agent_document, health_notes};
 use super::sentence::sentence;
-use super::totals::{errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole};
-use super::{Adjusted, Late, Progress};
+use super::totals::{
+    addresses, errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole,
+};
+use super::{Adjusted, AgentDocument, Late, Progress};
 use crate::fleet::AgentView;
 
 /// The span of the short-term figures, in seconds.
@@ -70,7 +73,8 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
     let outcome = run.outcome();
     let over = outcome.is_some();
     let times = Times::of(run, facts.now_ns);
-    let mut account_faults = if over { account_faults(run, &total.counters) } else { Vec::new() };
+    let agents: Vec<_> = run.agents().map(|agent| agent_document(facts, agent)).collect();
+    let mut account_faults = if over { account_faults(run, &total.counters, &agents) } else { Vec::new() };
     let last5 = recent(facts, &times).unwrap_or_else(|error| {
         account_faults.push(format!("the latest seconds cannot be read: {error}"));
         Recent::default()
@@ -98,7 +102,8 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         steps: steps(plan, series, times.rate_s),
         errors: errors(&total.counters, facts.seen),
         statuses: statuses(&total.counters),
-        agents: run.agents().map(|agent| agent_document(facts, agent)).collect(),
+        addresses: addresses(series),
+        agents,
         health_notes: health_notes(healths, accounts.shortage_in_words()),
         accounts,
         account_faults,
@@ -173,7 +178,9 @@ fn recent(facts: &Facts<'_>, times: &Times) -> Result<Recent, DecodeError> {
     })
 }
 
-/// What must add up and doesn't.
-fn account_faults(run: &Run, counters: &Counters) -> Vec<String> {
-    [run.accounts().fault(), counters.fault()].into_iter().flatten().collect()
+/// What must add up at the end and doesn't.
+fn account_faults(run: &Run, counters: &Counters, agents: &[AgentDocument]) -> Vec<String> {
+    let accounts = run.accounts();
+    let of_agents = agents_faults(agents, counters, Some(accounts.unknown));
+    [accounts.fault(), counters.fault()].into_iter().flatten().chain(of_agents).collect()
 }

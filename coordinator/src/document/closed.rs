@@ -8,9 +8,12 @@ use volley_plan::{Accounts, Amount, ClosedLoad, Load, Model, OpenLoad, Plan, Ver
 use volley_stats::{ErrorKind, Iterations, SECOND_NS, Series, TotalRow};
 use volley_web::stream::{LogLine, Recent};
 
+use super::adds_up::agents_faults;
 use super::agents::health_notes;
 use super::build::{planned_iterations, planned_s};
-use super::totals::{errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole};
+use super::totals::{
+    addresses, errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole,
+};
 use super::{AgentDocument, RunDocument};
 
 /// What the page of such a run opens with.
@@ -96,6 +99,8 @@ pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocumen
     let old = document.progress;
     let accounts = accounts(&old.accounts, remains, &total);
     let agents: Vec<_> = old.agents.into_iter().map(|agent| closed_agent(agent, remains)).collect();
+    // What of each is unknown is not kept, where time has ended its part.
+    let of_agents = agents_faults(&agents, &total.counters, None);
     let healths = agents.iter().map(|agent| (agent.name.as_str(), &agent.health));
     let mut log = document.log;
     let text = "The coordinator stopped.".to_owned();
@@ -121,10 +126,15 @@ pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocumen
         steps: plan.map(|plan| steps(plan, series, times.elapsed_s)).unwrap_or(old.steps),
         errors: errors(&total.counters, remains.seen),
         statuses: statuses(&total.counters),
+        addresses: addresses(series),
         health_notes: health_notes(healths, accounts.shortage_in_words()),
+        account_faults: [accounts.fault(), total.counters.fault()]
+            .into_iter()
+            .flatten()
+            .chain(of_agents)
+            .collect(),
         agents,
         accounts,
-        account_faults: [accounts.fault(), total.counters.fault()].into_iter().flatten().collect(),
         delivered_late: old.delivered_late,
         incomplete: old.incomplete,
     };

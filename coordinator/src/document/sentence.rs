@@ -5,9 +5,11 @@ use volley_plan::words::{count, counted};
 use volley_plan::{Model, Verdict};
 use volley_stats::ErrorKind;
 
-use super::Progress;
+use super::{AgentDocument, Progress};
 use crate::words::{milliseconds, request_rate, seconds};
 
+/// An agent that was not heard of for so long is told to be silent, in seconds: three pings.
+const SILENT_S: f64 = 1.5;
 /// Error kinds that are named where nothing succeeded.
 const KINDS_NAMED: usize = 3;
 
@@ -23,11 +25,30 @@ pub(super) fn sentence(progress: &Progress, run: &Run) -> String {
             format!("Warming up: {} of {}.", seconds(progress.run_s), seconds(progress.warmup_s))
         }
         "running" => {
-            format!("Running: {}, {}.", amount_so_far(progress, run), request_rate(progress.last5.rate))
+            let (amount, rate) = (amount_so_far(progress, run), request_rate(progress.last5.rate));
+            format!(
+                "Running: {amount}, {rate}{}.",
+                silence(&progress.agents, "; rates stand still until then")
+            )
         }
-        "draining" => format!("Draining: {}.", draining(progress)),
+        "draining" => format!("Draining: {}{}.", draining(progress), silence(&progress.agents, "")),
         _ => finished(progress, run),
     }
+}
+
+/// Whom nothing is heard of that is still to say something; `so` is what follows from it.
+fn silence(agents: &[AgentDocument], so: &str) -> String {
+    let works = |agent: &&AgentDocument| matches!(agent.state.as_str(), "running" | "leaving");
+    let silent_s = |agent: &AgentDocument| agent.last_seen_s.filter(|s| *s >= SILENT_S);
+    let mut silent: Vec<_> =
+        agents.iter().filter(works).filter_map(|agent| Some((silent_s(agent)?, &agent.name))).collect();
+    silent.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let Some((longest_s, name)) = silent.first() else { return String::new() };
+    let others = match silent.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {}", counted(n as u64, "other agent")),
+    };
+    format!("; waiting for word from agent {name}{others}, silent for {}{so}", seconds(*longest_s))
 }
 
 fn amount_so_far(progress: &Progress, run: &Run) -> String {
@@ -78,11 +99,12 @@ fn finished(progress: &Progress, run: &Run) -> String {
     if let StopReason::CouldNotRun(_) = outcome.reason {
         return format!("Could not run: {}.", outcome.sentence);
     }
-    if outcome.reason == StopReason::Asked && progress.run_s <= 0.0 && !outcome.incomplete {
+    if outcome.reason == StopReason::Asked && progress.run_s <= 0.0 && outcome.verdict == Verdict::None {
         return "Stopped before it began.".to_owned();
     }
     if outcome.verdict == Verdict::Invalid {
-        let account = if outcome.incomplete { format!("; {}", balance(progress)) } else { String::new() };
+        let is_open = outcome.incomplete || matches!(outcome.reason, StopReason::StoreFailed(_));
+        let account = if is_open { format!("; {}", balance(progress)) } else { String::new() };
         return format!("Invalid: {}{account}.", with_kinds(&outcome.sentence, progress));
     }
     if outcome.incomplete {
@@ -147,7 +169,7 @@ fn lost(progress: &Progress) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-/// The account of a run that lost an agent: `958 started + 42 unknown = 1,000`.
+/// The account of a run of which something is unknown: `958 started + 42 unknown = 1,000`.
 fn balance(progress: &Progress) -> String {
     let accounts = &progress.accounts;
     let terms = |list: &[(u64, &str)]| {

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use volley_plan::{Accounts, Plan};
 use volley_stats::{Count, Counters, ErrorKind, Histogram, Part, SECOND_NS, Series, TotalRow};
-use volley_web::stream::{ErrorCount, Percentiles, PhaseTotals, StatusCount, StepTotals, WarmupTotals};
+use volley_web::stream::{
+    AddressTotals, ConnectionTotals, ErrorCount, Percentiles, PhaseTotals, StatusCount, StepTotals,
+    WarmupTotals,
+};
 
-use super::Whole;
+use super::{StepDocument, Whole};
 
 #[expect(clippy::cast_precision_loss, reason = "for people and charts; run times stay far below 2^52 ns")]
 pub(crate) fn ns_to_s(ns: u64) -> f64 {
@@ -66,7 +69,7 @@ pub(super) fn whole(accounts: &Accounts, total: &TotalRow, rate_s: f64) -> Whole
         bytes_sent: counters.bytes_sent,
         bytes_received: counters.bytes_received,
         body_bytes: counters.body_bytes,
-        connections_opened: counters.connections_opened,
+        connections: connections(counters),
         latency_ms: latency_ms(&total.latency),
         latency_min_ms: total.latency.min_ns().map(ns_to_ms),
         latency_mean_ms: total.latency.mean_ns().map(|ns| ns / 1e6),
@@ -74,6 +77,28 @@ pub(super) fn whole(accounts: &Accounts, total: &TotalRow, rate_s: f64) -> Whole
         failed_latency_ms: latency_ms(&total.failed_latency),
         cancelled_age_ms: latency_ms(&total.cancelled_age),
     }
+}
+
+/// What was counted of connections.
+fn connections(counters: &Counters) -> ConnectionTotals {
+    ConnectionTotals {
+        connections_opened: counters.connections_opened,
+        connections_reused: Some(counters.connections_reused),
+        connections_closed: Some(counters.connections_closed),
+        handshakes: Some(counters.handshakes),
+        handshakes_resumed: Some(counters.handshakes_resumed),
+    }
+}
+
+/// What went to each of the target's addresses.
+pub(super) fn addresses(series: &Series) -> Vec<AddressTotals> {
+    let addresses = series.addresses().iter().map(|(address, counts)| AddressTotals {
+        address: address.to_owned(),
+        connections: counts.connections,
+        failures: counts.failures,
+        requests: counts.requests,
+    });
+    addresses.collect()
 }
 
 /// Lag and phases in which anything was measured.
@@ -99,7 +124,7 @@ pub(super) fn warmup(series: &Series) -> WarmupTotals {
 }
 
 /// The totals by step, in the plan's order.
-pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals> {
+pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepDocument> {
     let totals: BTreeMap<_, _> = series.totals().collect();
     let requests = plan.scenarios.iter().flat_map(|scenario| {
         scenario.requests().map(move |request| (scenario.name.clone(), request.name.clone()))
@@ -107,7 +132,7 @@ pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals
     let steps = (0..).zip(requests).map(|(id, (scenario, name))| {
         let nothing = TotalRow::default();
         let row = totals.get(&id).copied().unwrap_or(&nothing);
-        StepTotals {
+        let totals = StepTotals {
             scenario,
             name,
             started: row.counters.started,
@@ -115,7 +140,8 @@ pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepTotals
             failed: row.counters.failed,
             rate: per_second(row.counters.ok, rate_s),
             latency_ms: latency_ms(&row.latency),
-        }
+        };
+        StepDocument { totals, connections: connections(&row.counters) }
     });
     steps.collect()
 }
@@ -127,6 +153,7 @@ pub(super) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>
         ErrorCount {
             kind: kind.name().to_owned(),
             phase: kind.phase().name().to_owned(),
+            words: kind.words().to_owned(),
             count,
             first_s: first_s.into(),
             last_s: last_s.into(),

@@ -1,7 +1,7 @@
 //! What is saved and kept before anybody hears of it, and what happens where that fails; in paused time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -31,6 +31,8 @@ enum Fails {
     Slow,
     /// Nothing, but it takes some seconds over the first window.
     Stalls,
+    /// All that is written, while it is full.
+    Full,
 }
 
 /// A store that fails.
@@ -40,6 +42,13 @@ struct FailingStore {
     fails: Fails,
     /// How often it was asked for what it fails at.
     asked: AtomicUsize,
+    is_full: AtomicBool,
+}
+
+impl FailingStore {
+    fn is_full(&self) -> bool {
+        self.fails == Fails::Full && self.is_full.load(Ordering::Relaxed)
+    }
 }
 
 fn full<T: Send + 'static>() -> StoreFuture<'static, T> {
@@ -52,7 +61,8 @@ impl Store for FailingStore {
     }
     fn update<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, ()> {
         let at_end = run.progress.over && self.fails == Fails::EndAtFirst;
-        if at_end && self.asked.fetch_add(1, Ordering::Relaxed) < 2 { full() } else { self.inner.update(run) }
+        let fails = self.is_full() || at_end && self.asked.fetch_add(1, Ordering::Relaxed) < 2;
+        if fails { full() } else { self.inner.update(run) }
     }
     fn save_orders<'a>(
         &'a self,
@@ -60,7 +70,7 @@ impl Store for FailingStore {
         standing: Standing,
         orders: &'a [SavedOrder],
     ) -> StoreFuture<'a, ()> {
-        self.inner.save_orders(run, standing, orders)
+        if self.is_full() { full() } else { self.inner.save_orders(run, standing, orders) }
     }
     fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         self.inner.unfinished()
@@ -81,7 +91,7 @@ impl Store for FailingStore {
             .boxed();
         }
         let is_full = self.fails == Fails::Windows && delivery.sequence > 1;
-        if is_full { full() } else { self.inner.keep_window(delivery) }
+        if is_full || self.is_full() { full() } else { self.inner.keep_window(delivery) }
     }
     fn series<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, SharedSeries> {
         self.inner.series(run)
@@ -96,7 +106,11 @@ impl Store for FailingStore {
         self.inner.list(page)
     }
     fn complete<'a>(&'a self, run: &'a RunId, below_s: u32) -> StoreFuture<'a, ()> {
-        if self.fails == Fails::Completing { full() } else { self.inner.complete(run, below_s) }
+        if self.fails == Fails::Completing || self.is_full() {
+            full()
+        } else {
+            self.inner.complete(run, below_s)
+        }
     }
     fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
         self.inner.health(run, from_s, most)
@@ -127,12 +141,69 @@ async fn a_failing_store_stops_the_load_and_nothing_unkept_is_acknowledged() {
     agent.deliver(&run, 2, window(1, 10, 0), false).await;
     agent.deliver(&run, 4, window(3, 10, 0), true).await;
     agent.ping().await;
-    assert_eq!(agent.acknowledged, 1);
+    assert_eq!((agent.acknowledged, agent.lease.as_ref()), (1, None));
     let RunDocument { progress, .. } = outcome(&coordinator, &run).await;
     assert_eq!(progress.stop_reason.as_deref(), Some("store_failed"));
     assert_eq!(progress.verdict, Some(Verdict::Invalid));
     assert!(progress.sentence.contains("no space left on device"), "{}", progress.sentence);
     assert_eq!(progress.whole.ok, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_full_store_could_not_keep_is_unknown_and_is_delivered_once_there_is_room() {
+    let store = Arc::new(FailingStore { fails: Fails::Full, ..FailingStore::default() });
+    let coordinator = with_store(store.clone());
+    let mut agent = FakeAgent::join(&coordinator, 1, "a").await;
+    let run = coordinator.start_run(new_run("rate: 10/s\nduration: 60s")).await.unwrap();
+    agent.prepare(&run).await;
+    assert!(matches!(agent.order().await, Order::Start { .. }));
+    sleep(Duration::from_millis(2_200)).await;
+    agent.ping().await;
+    agent.deliver(&run, 1, window(0, 10, 0), false).await;
+    agent.acknowledgement(1).await;
+    store.is_full.store(true, Ordering::Relaxed);
+    agent.deliver(&run, 2, window(1, 10, 0), false).await;
+    assert!(matches!(agent.order().await, Order::Stop { .. }));
+    agent.deliver(&run, 3, window(2, 2, 0), true).await;
+
+    let progress = outcome(&coordinator, &run).await.progress;
+    assert_eq!((progress.whole.ok, progress.accounts.ok, progress.accounts.unknown), (10, 10, 10));
+    assert_eq!((progress.account_faults, progress.incomplete), (vec![], false));
+    assert_eq!((progress.agents[0].state.as_str(), progress.agents[0].unknown), ("undelivered", Some(10)));
+    let said = "Invalid: results could not be kept: no space left on device; 10 started + 10 unknown = 20.";
+    assert_eq!(progress.sentence, said);
+    let fault = || coordinator.shared.write_fault();
+    assert_eq!(fault().as_deref(), Some("no space left on device"));
+    sleep(Duration::from_secs(5)).await;
+    agent.ping().await;
+    assert_eq!((agent.acknowledged, agent.progress.is_some()), (1, true), "it is not let go");
+
+    store.is_full.store(false, Ordering::Relaxed);
+    assert_eq!(agent.last_word().await, None, "it is to deliver what it has anew");
+    assert_eq!(fault(), None);
+    agent.reconnect(&coordinator).await;
+    agent.deliver(&run, 2, window(1, 10, 0), false).await;
+    agent.deliver(&run, 3, window(2, 2, 0), true).await;
+    agent.acknowledgement(3).await;
+    assert_eq!(agent.order().await, Order::Release);
+    let late = coordinator.document(&run).await.unwrap().progress;
+    assert_eq!((late.delivered_late.windows, late.delivered_late.ok, late.whole.ok), (2, 12, 10));
+    assert_eq!(late.sentence, said, "totals and verdict stay");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_that_nobody_has_tried_to_get_over_for_a_minute_says_nothing() {
+    let store = Arc::new(FailingStore { fails: Fails::Full, ..FailingStore::default() });
+    let coordinator = with_store(store.clone());
+    let failed = || Err::<(), _>(StoreError::Failed("no space left".to_owned()));
+    assert!(coordinator.shared.wrote(failed()).is_err());
+    sleep(Duration::from_secs(59)).await;
+    assert!(coordinator.shared.write_fault().is_some());
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(coordinator.shared.write_fault(), None);
+    assert!(coordinator.shared.wrote(failed()).is_err());
+    assert!(coordinator.shared.wrote(Ok(())).is_ok());
+    assert_eq!(coordinator.shared.write_fault(), None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,6 +12,9 @@ use crate::offset::ClockOffset;
 /// An agent that was not heard for this long gets no run; it may be hung, and a run would wait for it.
 pub(super) const RESPONSIVE_NS: u64 = LEASE_NS;
 
+/// The state of an agent that has no connection.
+const GONE: &str = "gone";
+
 /// What an agent is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
@@ -83,7 +86,7 @@ impl Member {
 
     fn state(&self, now_ns: u64) -> &'static str {
         match (&self.link, &self.duty) {
-            (None, _) => "gone",
+            (None, _) => GONE,
             (Some(_), _) if !self.is_responsive(now_ns) => "silent",
             (Some(_), _) if self.is_retiring() => "draining",
             (Some(_), Duty::Busy(_)) => "busy",
@@ -134,6 +137,11 @@ pub(crate) struct AgentView {
 }
 
 impl AgentView {
+    /// It has no connection.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.state == GONE
+    }
+
     /// The best of its latest round trips, in milliseconds.
     #[expect(
         clippy::cast_precision_loss,

@@ -8,6 +8,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Streaming};
 use volley_plan::link::{FromAgent, Incarnation, Order, Report, ToAgent};
 use volley_proto::{Token, v1};
+use volley_stats::SealedWindow;
 
 use crate::testing::{Server, hello, new_run, window};
 
@@ -70,7 +71,8 @@ async fn a_run_goes_over_the_wire() {
     wire.send(FromAgent::Report { run: run.clone(), of: None, report: Report::Ready }).await;
     assert_eq!(wire.order().await, Order::Grant { from: 0, to: 10, last: true });
     assert!(matches!(wire.order().await, Order::Start { .. }));
-    let report = Report::Window { sequence: 1, window: window(0, 7, 3), last: true };
+    let window = SealedWindow::of(&window(0, 7, 3));
+    let report = Report::Window { sequence: 1, window, last: true };
     wire.send(FromAgent::Report { run: run.clone(), of: None, report }).await;
     assert_eq!(wire.next().await, ToAgent::Acknowledge { run: run.clone(), of: None, sequence: 1 });
     assert_eq!(wire.order().await, Order::Release);

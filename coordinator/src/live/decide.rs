@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use volley_lifecycle::{Action, AgentShare, CannotAdjust, Event, Run, State};
 use volley_plan::Level as LoadLevel;
-use volley_plan::link::{Incarnation, WindowFacts};
+use volley_plan::link::Incarnation;
 
 use super::{Inner, Live};
 use crate::coordinator::AdjustRefused;
@@ -91,13 +91,6 @@ impl Live {
             let agents = of_these.map(AgentShare::record).collect();
             Standing { run: run.record(), agents }
         })
-    }
-
-    /// What an agent has reported in all.
-    pub(crate) fn reported_by(&self, agent: Incarnation) -> WindowFacts {
-        let of_agent =
-            |run: &Run| Some(run.agents().find(|share| share.facts.incarnation == agent)?.reported);
-        self.ask(of_agent).unwrap_or_default()
     }
 
     /// Asks the decider.

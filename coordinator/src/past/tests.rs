@@ -211,7 +211,8 @@ async fn what_is_delivered_late_is_in_the_stored_document() {
     let (agent, window) = (Incarnation(1), suite::window(0, 3));
     let arrival = crate::store::Arrival::Late;
     let facts = suite::facts(1, &window);
-    let late = Delivery { run: &run.id, agent, sequence: 1, window: &window, facts: &facts, arrival };
+    let window = &suite::sealed(&window);
+    let late = Delivery { run: &run.id, agent, sequence: 1, window, facts: &facts, arrival };
     store.keep_window(late).await.unwrap();
     run.progress.delivered_late.windows = 1;
     store.update(&run).await.unwrap();

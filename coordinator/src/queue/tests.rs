@@ -132,6 +132,28 @@ fn a_target_is_one_by_all_its_names() {
 }
 
 #[test]
+fn what_is_connected_to_is_what_is_loaded() {
+    let check = |first: &str, second: &str, because: Option<&str>| {
+        let mut scene = Scene::new(2);
+        scene.enters_on("a", first);
+        scene.enters_on("b", second);
+        let said = scene.check(if because.is_some() { "a[1] b#1" } else { "a[1] b[2]" });
+        assert_eq!(said.first().map(String::as_str), because, "{first} {second}");
+    };
+    let to = |hosts: &str| format!("http://shop.test/\nconnect: {{ to: [{hosts}] }}");
+    let unix = |path: &str| format!("http://localhost/\nconnect: {{ unix: {path} }}");
+    check("http://10.0.0.1/", &to("10.0.0.2:80, 10.0.0.1:80"), Some("run a loads 10.0.0.1:80"));
+    check(&to("10.0.0.2:80, 10.0.0.1:80"), "http://10.0.0.1/", Some("run a loads 10.0.0.1"));
+    check(&to("127.0.0.1:81"), "http://localhost:81/", Some("run a loads localhost:81"));
+    check("https://10.0.0.1/", "http://10.0.0.1:443/", Some("run a loads 10.0.0.1:443"));
+    check(&to("10.0.0.1:80"), "http://shop.test/", None);
+    check(&to("10.0.0.1:80"), &to("10.0.0.2:80"), None);
+    check(&unix("/run/a"), &unix("/run/a"), Some("run a loads unix:/run/a"));
+    check(&unix("/run/a"), &unix("/run/b"), None);
+    check(&unix("/run/a"), "http://localhost/", None);
+}
+
+#[test]
 fn who_waits_for_agents_is_not_overtaken_by_who_wants_fewer() {
     let mut scene = Scene::new(3);
     scene.enters("a", "agents: { max: 2, beside: true }");

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use volley_lifecycle::{AgentRecord, RunRecord};
 use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
-use volley_stats::{DecodeError, Health, Window};
+use volley_stats::{DecodeError, Health, SealedWindow};
 
 use super::sequences::Sequences;
 use super::{
@@ -79,12 +79,12 @@ impl KeptRun {
         u64::from(self.series.lock().end_s()) * self.document.progress.steps.len().max(1) as u64
     }
 
-    fn add(&mut self, agent: Incarnation, window: &Window) {
+    fn add(&mut self, agent: Incarnation, window: &SealedWindow) -> Result<(), DecodeError> {
         for (second, health) in &window.health {
             self.health.entry((*second, agent)).or_default().merge(health);
             self.strains.entry(*second).or_default().merge(Strain::of(health));
         }
-        self.series.add(window);
+        self.series.add(window)
     }
 
     fn save(&mut self, saved: &SavedOrder) {
@@ -232,7 +232,7 @@ impl Store for MemoryStore {
             }
             if arrival == Arrival::InTime {
                 of_agent.facts = *facts;
-                kept.add(agent, window);
+                kept.add(agent, window).map_err(|error| damaged(run, error))?;
             }
             Ok(Kept::New)
         })

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use volley_stats::{Series, Window};
+use volley_stats::{DecodeError, SealedWindow, Series, Window};
 
 /// Merged results that a store adds to while others read.
 ///
@@ -16,28 +16,30 @@ pub struct SharedSeries(Arc<Mutex<Summed>>);
 struct Summed {
     series: Series,
     /// Added, and not in the series yet.
-    pending: Window,
+    pending: Option<Window>,
 }
 
 impl SharedSeries {
     /// Results that were read from somewhere.
     pub(crate) fn of(series: Series) -> Self {
-        Self(Arc::new(Mutex::new(Summed { series, pending: Window::default() })))
+        Self(Arc::new(Mutex::new(Summed { series, pending: None })))
     }
 
     /// Adds a window. A repeated one must be kept out by the caller.
-    pub(crate) fn add(&self, window: &Window) {
-        self.summed().pending.merge(window);
+    ///
+    /// # Errors
+    /// Where a histogram can't be read: what stands before it is added. None of a window that was checked.
+    pub(crate) fn add(&self, window: &SealedWindow) -> Result<(), DecodeError> {
+        self.summed().pending.get_or_insert_default().merge_sealed(window)
     }
 
     /// The results, locked: to be read at once and let go.
     #[must_use]
     pub fn lock(&self) -> Results<'_> {
         let mut summed = self.summed();
-        let Summed { series, pending } = &mut *summed;
-        if !pending.rows.is_empty() || !pending.seconds.is_empty() {
+        if let Some(pending) = summed.pending.take() {
             // Only a second in memory that is damaged can't be added to; what is on disk is right.
-            if let Err(error) = series.add(&std::mem::take(pending)) {
+            if let Err(error) = summed.series.add(&pending) {
                 tracing::error!(%error, "results in memory are damaged");
             }
         }

@@ -19,10 +19,10 @@ mod unfinished;
 use measured::{health_comes_back, the_warm_up_is_counted_apart, what_is_timed_of_all_steps_comes_back};
 use orders::{old_orders_make_room, orders_come_back, orders_come_with_where_the_decider_stood};
 use results::{
-    late_rows_add_to_complete_seconds, spans_are_seconds_or_minutes, steps_and_parts_are_told_apart,
-    windows_are_merged_once,
+    addresses_come_back, late_rows_add_to_complete_seconds, spans_are_seconds_or_minutes,
+    steps_and_parts_are_told_apart, windows_are_merged_once,
 };
-pub(crate) use samples::{document, facts, health, open_window, standing, warmup_window, window};
+pub(crate) use samples::{document, facts, health, open_window, sealed, standing, warmup_window, window};
 use unfinished::{closed_runs_tell_what_there_is, unfinished_runs_come_back};
 
 /// A place where runs outlive the store that is open on it.
@@ -32,17 +32,11 @@ pub(crate) trait Home {
 }
 
 /// Keeps a window that is in time.
-pub(crate) async fn keep(
-    store: &dyn Store,
-    run: &RunId,
-    agent: u64,
-    sequence: u64,
-    window: &Arc<Window>,
-) -> Kept {
+pub(crate) async fn keep(store: &dyn Store, run: &RunId, agent: u64, sequence: u64, window: &Window) -> Kept {
     keep_in(store, run, (agent, sequence), window, Arrival::InTime).await
 }
 
-async fn keep_late(store: &dyn Store, run: &RunId, agent: u64, sequence: u64, window: &Arc<Window>) -> Kept {
+async fn keep_late(store: &dyn Store, run: &RunId, agent: u64, sequence: u64, window: &Window) -> Kept {
     keep_in(store, run, (agent, sequence), window, Arrival::Late).await
 }
 
@@ -50,10 +44,11 @@ async fn keep_in(
     store: &dyn Store,
     run: &RunId,
     (agent, sequence): (u64, u64),
-    window: &Arc<Window>,
+    window: &Window,
     arrival: Arrival,
 ) -> Kept {
     let (agent, facts) = (Incarnation(agent), facts(sequence, window));
+    let window = &sealed(window);
     store.keep_window(Delivery { run, agent, sequence, window, facts: &facts, arrival }).await.unwrap()
 }
 
@@ -72,6 +67,7 @@ pub(crate) async fn run<H: Home>(home: impl Fn() -> H) {
     lists_have_pages(&home()).await;
     windows_are_merged_once(&home()).await;
     steps_and_parts_are_told_apart(&home()).await;
+    addresses_come_back(&home()).await;
     windows_are_known_again(&home()).await;
     late_windows_are_in_no_total(&home()).await;
     late_rows_add_to_complete_seconds(&home()).await;
@@ -191,7 +187,7 @@ async fn unknown_runs_are_errors(home: &impl Home) {
     let store = home.open();
     let nobody = document("nobody");
     assert_eq!(store.document(&nobody.id).await.unwrap(), None);
-    let (run, window) = (&nobody.id, window(0, 1));
+    let (run, window) = (&nobody.id, sealed(&window(0, 1)));
     let arrival = Arrival::InTime;
     let (agent, facts) = (Incarnation(1), WindowFacts::default());
     let delivery = Delivery { run, agent, sequence: 1, window: &window, facts: &facts, arrival };

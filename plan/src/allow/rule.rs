@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use url::Host;
@@ -10,6 +11,9 @@ use crate::shape::{Rate, RateError};
 
 /// Most characters of a rule that are repeated to its writer.
 const MAX_SHOWN_CHARS: usize = 60;
+
+/// How a rule for Unix sockets begins.
+const UNIX: &str = "unix:";
 
 /// Whom it is about, on which ports, and how hard they may be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,10 @@ enum Whom {
     /// All names that end so; it begins with a dot.
     Below(String),
     Network(IpNet),
+    /// All Unix sockets, which have no ports.
+    AnySocket,
+    /// The Unix socket of this path.
+    Socket(PathBuf),
 }
 
 /// A line that is no rule.
@@ -50,6 +58,9 @@ pub enum RuleError {
     /// There is more in it than a rule has.
     #[error("expected WHOM[:PORT[-PORT]] [max RATE], such as `10.0.0.0/8:8080 max 500/s`")]
     Form,
+    /// It is neither the whole path of a Unix socket nor all of them.
+    #[error("a socket without its whole path; write unix:/run/app.sock, or unix:* for all sockets")]
+    Unix,
     /// The star stands elsewhere than before the dot of a name.
     #[error("a `*` elsewhere than before a name; write `*.example.org`, or `any` for everything")]
     Star,
@@ -83,6 +94,10 @@ impl Rule {
         Self::all_ports_of(Whom::Any)
     }
 
+    pub(super) fn any_socket() -> Self {
+        Self::all_ports_of(Whom::AnySocket)
+    }
+
     pub(super) fn loopback() -> [Self; 2] {
         let v4 = Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8);
         let v6 = Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128);
@@ -100,6 +115,9 @@ impl Rule {
         };
         if target.contains("://") {
             return Err(RuleError::Url);
+        }
+        if let Some(socket) = socket(target) {
+            return Ok(Some(Self { most, ..Self::all_ports_of(socket?) }));
         }
         let (whom, ports) = split_ports(target)?;
         let ports = ports.map_or(Ok(1..=u16::MAX), read_ports)?;
@@ -125,7 +143,16 @@ impl Rule {
                 host.len() > end.len()
                     && host.get(host.len() - end.len()..).is_some_and(|last| last.eq_ignore_ascii_case(end))
             }
-            Whom::Network(_) => false,
+            Whom::Network(_) | Whom::AnySocket | Whom::Socket(_) => false,
+        }
+    }
+
+    /// Whether it is about this Unix socket.
+    pub(super) fn holds_socket(&self, path: &Path) -> bool {
+        match &self.whom {
+            Whom::AnySocket => true,
+            Whom::Socket(socket) => socket == path,
+            Whom::Any | Whom::Name(_) | Whom::Below(_) | Whom::Network(_) => false,
         }
     }
 
@@ -165,6 +192,21 @@ impl Whom {
             Host::Ipv4(address) => Self::Network(IpAddr::from(address).into()),
             Host::Ipv6(address) => Self::Network(IpAddr::from(address).to_canonical().into()),
         })
+    }
+}
+
+/// The sockets that a rule is about; `None` where it is about a host, which may be called `unix` and have a port.
+fn socket(text: &str) -> Option<Result<Whom, RuleError>> {
+    let path = text.strip_prefix(UNIX)?;
+    if path == "*" {
+        return Some(Ok(Whom::AnySocket));
+    }
+    let is_port = !path.is_empty() && path.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let is_plain = |part: &str| !matches!(part, "" | "." | ".." | "*");
+    match path.strip_prefix('/') {
+        Some(rest) if rest.split('/').all(is_plain) => Some(Ok(Whom::Socket(path.into()))),
+        None if is_port => None,
+        _ => Some(Err(RuleError::Unix)),
     }
 }
 

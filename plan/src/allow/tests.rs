@@ -66,6 +66,65 @@ fn plans_are_permitted_by_name_address_and_port() {
 }
 
 #[test]
+fn destinations_count_and_not_the_target() {
+    let check = |rules: &str, connect: &str, expected: Result<(), &str>| {
+        check_plan(rules, "shop.test", &format!("rate: 100/s\nconnect: {connect}"), expected);
+    };
+    check("10.0.0.1", "{ to: [10.0.0.1:81] }", Ok(()));
+    check("back.test:81", "{ to: back.test:81 }", Ok(()));
+    check("[fe80::1]:81", "{ to: '[fe80::1%eth0]:81' }", Ok(()));
+    check("10.0.0.1\n10.0.0.2:82 max 100/s", "{ to: [10.0.0.1:81, 10.0.0.2:82] }", Ok(()));
+    let not_on = |target: &str| {
+        format!(
+            "{target} is not on the allow-list; to load it, add the rule `{target}` (`--allow`, `--allow-file`)"
+        )
+    };
+    check("shop.test", "{ to: [10.0.0.1:81] }", Err(&not_on("10.0.0.1:81")));
+    check("10.0.0.1", "{ to: [10.0.0.1:81, 10.0.0.2:81] }", Err(&not_on("10.0.0.2:81")));
+    check("any:80", "{ to: back.test:81 }", Err(&not_on("back.test:81")));
+    let above = "the load goes up to 100/s, and the allow-list bounds 10.0.0.2:82 to 99/s; lower the rate, or raise the `max` \
+                 of its rule";
+    check("10.0.0.1\n10.0.0.2 max 99/s", "{ to: [10.0.0.1:81, 10.0.0.2:82] }", Err(above));
+    let metadata = "169.254.169.254 is the metadata service of a cloud, which is never loaded";
+    check("any", "{ to: 169.254.169.254:80 }", Err(metadata));
+    let text = "target: https://shop.test/\nrate: 1/s\nduration: 1s\n";
+    let plan = crate::parse(text).expect("a plan");
+    assert_eq!(list("shop.test:443").permits_plan(&plan), Ok(()));
+    assert!(list("shop.test:80").permits_plan(&plan).is_err());
+}
+
+#[test]
+fn sockets_are_for_those_who_name_them() {
+    let check = |rules: &AllowList, load: &str, expected: Result<(), &str>| {
+        let text =
+            format!("target: http://localhost/\nduration: 1s\nconnect: {{ unix: /run/app.sock }}\n{load}");
+        let plan = crate::parse(&text).expect("a plan");
+        let found = rules.permits_plan(&plan).map_err(|denied| denied.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{rules:?}");
+    };
+    let refused = "the socket /run/app.sock is not on the allow-list, and `any` is about hosts only; to load it, add the rule \
+                   `unix:/run/app.sock` (`--allow`, `--allow-file`)";
+    for rules in
+        ["unix:/run/app.sock", "unix:*", "any\nunix:/run/app.sock", "unix:/run/app.sock max 100/s # why"]
+    {
+        check(&list(rules), "rate: 100/s", Ok(()));
+    }
+    for rules in ["any", "localhost", "unix:/run/app.sock2", "unix:/run", "unix", "unix:80", "127.0.0.0/8"] {
+        check(&list(rules), "rate: 100/s", Err(refused));
+    }
+    check(&AllowList::anything(), "users: 5", Ok(()));
+    check(&AllowList::loopback_only(), "users: 5", Err(refused));
+    let above = "the load goes up to 100/s, and the allow-list bounds unix:/run/app.sock to 99/s; lower the rate, or raise the \
+                 `max` of its rule";
+    check(&list("unix:* max 99/s"), "rate: 100/s", Err(above));
+    // A host may be called so, and what is about sockets is not about hosts.
+    check_plan("unix", "unix:80", "rate: 1/s", Ok(()));
+    check_plan("unix:8080-8081", "unix:8080", "rate: 1/s", Ok(()));
+    let denied = list("unix:*").permits_address("h", "127.0.0.1".parse().expect("an address"), 80);
+    assert!(matches!(denied, Err(Denied::Address { .. })), "{denied:?}");
+}
+
+#[test]
 fn a_rule_may_bound_the_rate() {
     let (rules, target) = ("shop.test max 50/s\nshop.test:8080-8081 max 100/s\n10.0.0.0/8:90", "shop.test");
     check_plan(rules, target, "rate: 50/s", Ok(()));
@@ -92,7 +151,7 @@ fn the_peak_of_a_shape_is_what_counts() {
     // So does the peak of what it is adjusted to.
     let adjust = crate::Adjust { at_ns: 1, to: Level::Rate("91/s".parse().expect("a rate")) };
     let load = plan.load.adjusted(adjust).expect("adjusted");
-    assert!(list("any max 90/s").permits(&plan.target, &load).is_err());
+    assert!(list("any max 90/s").permits(&plan, &load).is_err());
 }
 
 #[test]
@@ -135,7 +194,7 @@ fn addresses_are_asked_about_where_no_name_is_enough() {
     let check = |rules: &str, target: &str, expected: bool| {
         let plan =
             crate::parse(&format!("target: http://{target}/\nrate: 100/s\nduration: 1s")).expect("a plan");
-        let found = list(rules).for_load(&plan.load).needs_addresses(&plan.target);
+        let found = list(rules).for_load(&plan.load).needs_addresses(&plan.target.remote());
         assert_eq!(found, expected, "{target} by {rules}");
     };
     check("any", "shop.test", false);
@@ -198,6 +257,11 @@ fn lines_that_are_no_rules_are_all_named() {
     }
     for rule in ["a b", "any max", "any 100/s", "any max 1/s more", "[::1]80"] {
         check(rule, RuleError::Form);
+    }
+    for rule in
+        ["unix:app.sock", "unix:", "unix:/", "unix:/run/../x", "unix:/run//x", "unix:/run/*", "unix:*:80"]
+    {
+        check(rule, RuleError::Unix);
     }
     for rule in ["*", "*:80", "a.*.org", "*.*.org", "*org"] {
         check(rule, RuleError::Star);

@@ -1,7 +1,7 @@
 //! What of a window decides about a run.
 
 use serde::{Deserialize, Serialize};
-use volley_stats::{ErrorKind, Iterations, Part, Second, Window};
+use volley_stats::{ErrorKind, Iterations, Part, SealedWindow, Second};
 
 use crate::health::HealthSum;
 use crate::model::Load;
@@ -41,7 +41,7 @@ pub struct WindowFacts {
 impl WindowFacts {
     /// The facts of a reported window, of a run with this load.
     #[must_use]
-    pub fn of(sequence: u64, window: &Window, last: bool, load: &Load) -> Self {
+    pub fn of(sequence: u64, window: &SealedWindow, last: bool, load: &Load) -> Self {
         let mut facts = Self { sequence, last, ..Self::counted(window) };
         let measured_from_s =
             u32::try_from(load.warmup_ns().div_ceil(volley_stats::SECOND_NS)).unwrap_or(u32::MAX);
@@ -54,7 +54,7 @@ impl WindowFacts {
 
     /// What can be said of a window whatever the load is: all but how the generator was.
     #[must_use]
-    pub fn counted(window: &Window) -> Self {
+    pub fn counted(window: &SealedWindow) -> Self {
         let mut facts = Self {
             iterations: window.iterations(),
             watermark_s: window.watermark_s,
@@ -110,7 +110,7 @@ mod tests {
     fn check(load: &str, expected: (u64, u64)) {
         let plan = crate::parse(&format!("target: http://h/\n{load}")).unwrap();
         let one = |started, missed| Iterations { started, finished: started, missed };
-        let mut window = Window::default();
+        let mut window = SealedWindow::default();
         for (second, iterations, warmup) in [
             (2, one(1, 0), one(0, 0)),
             (3, one(0, 0), one(1, 0)),

@@ -1,7 +1,11 @@
 //! What an iteration does: the steps of a scenario, one after the other.
 
-use super::{Method, capped_name};
+use super::{FileName, Method, capped_name};
+use std::ops::RangeInclusive;
 use std::time::Duration;
+
+/// Most bytes of a body that is made of nothing but filling.
+pub const MAX_FILLED_BYTES: u64 = 1 << 40;
 
 /// A named sequence of steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +50,74 @@ pub struct Request {
     /// Path and query, as in the request line: begins with `/`, holds no space and no fragment.
     pub path: String,
     /// Header lines in the order they are sent. Names are tokens; values hold no control characters; none of them
-    /// belongs to the framing or the connection, which the engine owns. `Host` may be among them.
+    /// belongs to the framing or the connection, which the engine owns. `Host` may be among them, and nothing of `Expect`.
     pub headers: Vec<(String, String)>,
-    /// The body, UTF-8 in every plan that was parsed; empty for a request without one.
-    pub body: Vec<u8>,
+    /// What is sent behind the head.
+    pub body: Body,
+    /// Whether the target is asked before the body is sent (`Expect: 100-continue`, RFC 9110 section 10.1.1), and how
+    /// long its word is waited for: then the body is sent all the same. `None` sends it at once.
+    pub ask_first: Option<Duration>,
+    /// What the answer must be.
+    pub check: Check,
+}
+
+/// What a request sends behind its head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// These bytes, UTF-8 in every plan that was parsed; empty for a request without a body.
+    Inline(Vec<u8>),
+    /// A file on the machine that sends, streamed from there.
+    File(FileName),
+    /// So many bytes, at most [`MAX_FILLED_BYTES`], each an `x`.
+    Filled(u64),
+}
+
+impl Body {
+    /// No body.
+    pub const NONE: Self = Self::Inline(Vec::new());
+}
+
+/// What an answer must be for its request to be ok. The default: any status below 400, any body.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Check {
+    /// The statuses that are allowed; empty for all below 400.
+    pub status: Statuses,
+    /// What the body must be, after its content codings are undone. Without it the body is not looked at, and its
+    /// codings stay.
+    pub body: Option<BodyCheck>,
+}
+
+/// What a body must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyCheck {
+    /// Exactly this.
+    Is(Vec<u8>),
+    /// This somewhere in it; not empty.
+    Contains(Vec<u8>),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// Statuses by ranges, in the order in which the plan has them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Statuses(Vec<RangeInclusive<u16>>);
+
+impl Statuses {
+    /// Those in any of these ranges, each within 200 to 999.
+    pub fn new(ranges: Vec<RangeInclusive<u16>>) -> Self {
+        Self(ranges)
+    }
+
+    /// The ranges.
+    pub fn ranges(&self) -> &[RangeInclusive<u16>] {
+        &self.0
+    }
+
+    /// Whether a status is allowed: one of these, or below 400 where none are named.
+    #[inline]
+    pub fn allow(&self, status: u16) -> bool {
+        if self.0.is_empty() { status < 400 } else { self.0.iter().any(|range| range.contains(&status)) }
+    }
 }
 
 impl Request {

@@ -1,16 +1,22 @@
-//! Where requests go: a parsed `http` URL.
+//! Where requests go: a parsed `http` or `https` URL.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
+
+use super::Remote;
+use super::zone::{self, ZoneError};
 use url::{Host, Url};
 
-/// A target: scheme `http`, a host (name, IPv4 or IPv6), a port, path and query. Never user information, never a
-/// fragment.
+/// A target: scheme `http` or `https`, a host (name, IPv4 or IPv6), a port, path and query. Never user information, never
+/// a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     url: Url,
     host: String,
     ip: Option<IpAddr>,
+    /// The zone of a link-local address, which `url` doesn't have.
+    zone: Option<String>,
     port: u16,
     authority: String,
     path_and_query: String,
@@ -20,11 +26,8 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// The text has no `scheme://`.
-    #[error("a text without http:// in front")]
+    #[error("a text without http:// or https:// in front")]
     NoScheme,
-    /// TLS isn't there yet.
-    #[error("https, which comes in a later version")]
-    Https,
     /// A scheme that isn't HTTP.
     #[error("the scheme `{0}`")]
     Scheme(String),
@@ -46,9 +49,9 @@ pub enum TargetError {
     /// An IPv6 address without its brackets (RFC 3986 section 3.2.2).
     #[error("an IPv6 address without brackets")]
     Brackets,
-    /// A zone id, which belongs to one host and must never reach the `Host` header (RFC 9844).
-    #[error("an IPv6 zone id")]
-    Zone,
+    /// What stands behind an address is no zone of it.
+    #[error(transparent)]
+    Zone(#[from] ZoneError),
     /// What else the URL standard rejects.
     #[error("not a URL: {0}")]
     Url(#[from] url::ParseError),
@@ -65,7 +68,7 @@ impl TargetError {
             Self::UserInformation => Some("send an `authorization` header instead".to_owned()),
             Self::Fragment => Some("leave it out, or write %23 for a literal #".to_owned()),
             Self::Brackets => Some("write it like http://[::1]:8080/".to_owned()),
-            Self::Zone => Some("leave the zone out; link-local addresses are not supported".to_owned()),
+            Self::Zone(error) => Some(error.hint().to_owned()),
             _ => None,
         }
     }
@@ -73,15 +76,21 @@ impl TargetError {
 
 /// The URL that a text without `http://` most likely stands for.
 fn likely_url(text: &str) -> Option<String> {
-    let is_path = text.starts_with('/') && !text.starts_with("//");
-    let is_https = text.strip_prefix("https").is_some_and(|rest| rest.starts_with([':', '/']));
-    if is_path || is_https {
+    if text.starts_with('/') && !text.starts_with("//") {
         return None;
     }
-    let bare = text.strip_prefix("http").filter(|rest| rest.starts_with([':', '/'])).unwrap_or(text);
-    let url = format!("http://{}", bare.trim_start_matches([':', '/']));
+    let behind = |scheme| text.strip_prefix(scheme).filter(|rest| rest.starts_with([':', '/']));
+    let named = ["https", "http"].into_iter().find_map(|scheme| Some((scheme, behind(scheme)?)));
+    let (scheme, bare) = named.unwrap_or((likely_scheme(text), text));
+    let url = format!("{scheme}://{}", bare.trim_start_matches([':', '/']));
     let short = url.len() <= 100;
     (short && Target::parse(&url).is_ok()).then_some(url)
+}
+
+/// The scheme of what is asked for at this host and port.
+fn likely_scheme(text: &str) -> &'static str {
+    let authority = text.trim_start_matches('/').split(['/', '?']).next().unwrap_or_default();
+    if authority.ends_with(":443") { "https" } else { "http" }
 }
 
 impl Target {
@@ -94,14 +103,12 @@ impl Target {
     /// [`TargetError`] says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         check_text(text)?;
-        let url = Url::parse(text)?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(TargetError::UserInformation);
-        }
+        let (text, zone) = split_zone(text);
+        let url = Url::parse(&text)?;
         if url.fragment().is_some() {
             return Err(TargetError::Fragment);
         }
-        let port = url.port().unwrap_or(80);
+        let port = url.port_or_known_default().unwrap_or_default();
         if port == 0 {
             return Err(TargetError::PortZero);
         }
@@ -110,11 +117,14 @@ impl Target {
             Host::Ipv4(ip) => (ip.to_string(), Some(ip.into())),
             Host::Ipv6(ip) => (ip.to_string(), Some(ip.into())),
         };
+        zone.iter().try_for_each(|zone| zone::check(ip, zone))?;
+        let (authority, path_and_query) = (authority(&url), path_and_query(&url));
+        let target = Self { authority, path_and_query, host, ip, zone, port, url };
         // Encoding can make it longer, and what is written out must be a target too.
-        if url.as_str().len() > Self::MAX_BYTES {
+        if target.to_string().len() > Self::MAX_BYTES {
             return Err(TargetError::TooLong);
         }
-        Ok(Self { authority: authority(&url), path_and_query: path_and_query(&url), host, ip, port, url })
+        Ok(target)
     }
 
     /// The path and query of a step as they stand in the request line. `text` begins with `/`; what a target's path has
@@ -131,7 +141,7 @@ impl Target {
         Self { path_and_query: "/".to_owned(), ..self }
     }
 
-    /// The host to resolve: a name in its ASCII form, or an address, IPv6 without brackets.
+    /// The host to resolve: a name in its ASCII form, or an address, IPv6 without brackets and zone.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -146,7 +156,18 @@ impl Target {
         self.port
     }
 
-    /// The value of the `Host` header (RFC 9110 section 7.2): IPv6 in brackets, the port only where it isn't 80.
+    /// Whether TLS is spoken: the scheme is `https`.
+    pub fn is_tls(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// Where connections to it go.
+    pub fn remote(&self) -> Remote {
+        Remote { host: self.host.clone(), port: self.port, zone: self.zone.clone() }
+    }
+
+    /// The value of the `Host` header (RFC 9110 section 7.2): IPv6 in brackets and without its zone (RFC 9844), the port
+    /// only where it isn't the scheme's.
     pub fn authority(&self) -> &str {
         &self.authority
     }
@@ -159,8 +180,29 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.url.fmt(f)
+        let (Some(zone), Some((before, after))) = (&self.zone, self.url.as_str().split_once(']')) else {
+            return self.url.fmt(f);
+        };
+        // Reading takes `%25` for an encoded `%`, so a zone that begins with 25 has it encoded.
+        let percent = if zone.starts_with("25") { "%25" } else { "%" };
+        write!(f, "{before}{percent}{zone}]{after}")
     }
+}
+
+/// The zone of an address, and the text without it. It stands behind a `%` (RFC 9844), which older URLs have encoded
+/// (RFC 6874).
+fn split_zone(text: &str) -> (Cow<'_, str>, Option<String>) {
+    let zone = || {
+        let (scheme, rest) = text.split_once("://")?;
+        let authority = rest.split(['/', '?', '#']).next()?;
+        let literal = authority.strip_prefix('[')?;
+        let (inside, _) = literal.split_once(']')?;
+        let (address, zone) = inside.split_once('%')?;
+        let after = &rest[1 + inside.len()..];
+        let zone = zone.strip_prefix("25").filter(|zone| !zone.is_empty()).unwrap_or(zone);
+        Some((format!("{scheme}://[{address}{after}").into(), Some(zone.to_owned())))
+    };
+    zone().unwrap_or((text.into(), None))
 }
 
 /// What must hold of the text before the URL standard gets to repair it.
@@ -173,25 +215,23 @@ fn check_text(text: &str) -> Result<(), TargetError> {
     }
     let (scheme, rest) = text.split_once("://").ok_or(TargetError::NoScheme)?;
     match scheme.to_ascii_lowercase().as_str() {
-        "http" => check_authority(rest.split(['/', '?', '#']).next().unwrap_or_default()),
-        "https" => Err(TargetError::Https),
+        "http" | "https" => check_authority(rest.split(['/', '?', '#']).next().unwrap_or_default()),
         other if is_scheme(other) => Err(TargetError::Scheme(other.to_owned())),
         _ => Err(TargetError::NoScheme),
     }
 }
 
-/// IPv6 mistakes, which the URL standard calls an invalid port or an invalid address; and the empty host, which it
+/// A user; IPv6 mistakes, which the URL standard calls an invalid port or an invalid address; and the empty host, which it
 /// fills with what stands behind further slashes.
 fn check_authority(authority: &str) -> Result<(), TargetError> {
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    if host.is_empty() {
+    if authority.contains('@') {
+        return Err(TargetError::UserInformation);
+    }
+    if authority.is_empty() {
         return Err(url::ParseError::EmptyHost.into());
     }
-    if host.starts_with('[') {
-        return if host.contains('%') { Err(TargetError::Zone) } else { Ok(()) };
-    }
-    let colons = host.matches(':').count();
-    if colons > 1 { Err(TargetError::Brackets) } else { Ok(()) }
+    let is_bare = !authority.starts_with('[');
+    if is_bare && authority.matches(':').count() > 1 { Err(TargetError::Brackets) } else { Ok(()) }
 }
 
 /// Whether `text` is a scheme (RFC 3986 section 3.1) of sensible length.

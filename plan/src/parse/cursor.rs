@@ -146,6 +146,17 @@ impl<'n> Cursor<'n> {
         Ok(items.iter().enumerate().map(|(index, item)| Self::new(item, self.path.index(index))).collect())
     }
 
+    /// The items of a list of at most `most` and at least one, or the one value that stands here.
+    pub(super) fn one_or_more(&self, most: usize, faults: &mut Collector) -> Result<Vec<Self>, Told> {
+        match &self.node.value {
+            Value::List(items) if items.is_empty() => {
+                Err(faults.report(self.fault("found an empty list").expected("one entry at least")))
+            }
+            Value::List(_) => self.items("a list", most, faults),
+            _ => Ok(vec![self.clone()]),
+        }
+    }
+
     /// A text: quoted, or a plain scalar that everybody reads as the same text.
     pub(super) fn text(&self, faults: &mut Collector) -> Result<&'n str, Told> {
         let plain = match &self.node.value {

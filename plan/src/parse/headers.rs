@@ -89,8 +89,11 @@ fn fault_of_name(name: &str, place: Place, path: &FieldPath, owned: &FieldPath) 
         return Some(Fault::new(place, path, detail).expected(expected));
     }
     OWNED.contains(&lower.as_str()).then(|| {
-        let hint = matches!(lower.as_str(), "connection" | "keep-alive")
-            .then_some("write `keep_alive: false` to close after each");
+        let hint = match lower.as_str() {
+            "connection" | "keep-alive" => Some("write `keep_alive: false` to close after each"),
+            "expect" => Some("write `ask_first: true` to send the body once the target says so"),
+            _ => None,
+        };
         let detail = "belongs to the framing, which volley sets itself";
         Fault::new(place, owned, detail).maybe_hint(hint)
     })

@@ -1,10 +1,10 @@
-//! Values that only a load or a scenario has: rates, tolerances, kinds of arrivals, pauses.
+//! Values of some kinds: rates, tolerances, kinds of arrivals, pauses, sizes, names.
 
 use super::cursor::{Cursor, Wrong};
 use super::fault::{Collector, Fault, FieldPath, Place, Told, shown};
-use crate::model::{MAX_NAME_CHARS, Think, Tolerance};
+use crate::model::{FileName, FileNameError, MAX_NAME_CHARS, Think, Tolerance};
 use crate::shape::{Arrivals, MAX_RATE, Rate};
-use crate::units::{DurationError, format_duration, parse_duration};
+use crate::units::{DurationError, format_duration, format_size, parse_duration, parse_size};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -40,6 +40,32 @@ impl Cursor<'_> {
         let most = format_duration(DAY);
         let expected = format!("a duration up to {most}, or two as bounds, such as 1s..3s");
         self.measure(&expected, read_think, faults)
+    }
+
+    /// A size in bytes.
+    pub(super) fn size(&self, range: &RangeInclusive<u64>, faults: &mut Collector) -> Result<u64, Told> {
+        let expected = format!(
+            "a size from {} to {}, such as 10MiB",
+            format_size(*range.start()),
+            format_size(*range.end())
+        );
+        let read = |text: &str| match parse_size(text) {
+            Ok(bytes) if range.contains(&bytes) => Ok(bytes),
+            Ok(_) => Err(Wrong::default()),
+            Err(error) => Err(Wrong::because(&error).hint(error.hint(&shown(text)))),
+        };
+        self.measure(&expected, read, faults)
+    }
+
+    /// The name of a file on the machine that sends.
+    pub(super) fn file_name(&self, faults: &mut Collector) -> Result<FileName, Told> {
+        let text = self.template(faults)?;
+        FileName::parse(&text).map_err(|error| {
+            let fault = self.fault(format!("found {error}"));
+            let hint = matches!(error, FileNameError::Absolute | FileNameError::Dots)
+                .then_some("files are looked up in one folder, and in those below it");
+            faults.report(fault.expected("a file's name, such as uploads/a.bin").maybe_hint(hint))
+        })
     }
 
     /// A whole number within a range that fits 32 bits.

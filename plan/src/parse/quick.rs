@@ -1,5 +1,9 @@
 //! A plan from the flags of `volley URL`: the same tree, the same sections, but faults name the flag.
 
+mod connection;
+
+pub use connection::{QuickConnect, QuickTls};
+
 use super::fault::{Collector, Fault, Faults, FieldPath, Place, Told};
 use super::node::{Entry, Node, Value};
 use super::{plan, template};
@@ -34,10 +38,28 @@ pub struct QuickPlan {
     pub headers: Vec<String>,
     /// `-d`.
     pub body: Option<String>,
+    /// `-D`, the name of a file below the folder that the run's files lie in.
+    pub body_file: Option<String>,
+    /// `--body-size`, with its unit.
+    pub body_size: Option<String>,
+    /// `--ask-first`: how long, or `true`.
+    pub ask_first: Option<String>,
+    /// `--host`.
+    pub host: Option<String>,
     /// Not `--disable-keepalive`; true where it isn't given.
     pub keep_alive: Option<bool>,
     /// `-t`, with its unit.
     pub timeout: Option<String>,
+    /// `--connect-timeout`, with its unit.
+    pub connect_timeout: Option<String>,
+    /// `--first-byte-timeout`, with its unit.
+    pub first_byte_timeout: Option<String>,
+    /// `--idle-timeout`, with its unit.
+    pub idle_timeout: Option<String>,
+    /// How TLS is spoken.
+    pub tls: QuickTls,
+    /// Where connections go and come from.
+    pub connect: QuickConnect,
     /// `--drain`, with its unit; where it isn't given, 0 s for a run that a duration ends, else as in plans.
     pub drain: Option<String>,
 }
@@ -66,30 +88,58 @@ impl QuickPlan {
         let headers = headers(&self.headers, faults);
         let users = self.users.or_else(|| self.rate.is_none().then_some(Self::DEFAULT_USERS));
         let entries = [
-            Some(entry("target", "URL", Value::Text(template::escape(&self.url)))),
-            self.rate.map(|text| entry("rate", "--rate", Value::Text(text))),
+            literal("target", "URL", Some(self.url)),
+            text("rate", "--rate", self.rate),
             number("users", "-c", users),
             number("connections", "-c", self.connections),
             number("requests", "-n", self.requests),
-            duration.map(|text| entry("duration", "-z", Value::Text(text))),
-            self.warmup.map(|text| entry("warmup", "--warmup", Value::Text(text))),
-            self.arrivals.map(|text| entry("arrivals", "--arrivals", Value::Text(text))),
+            text("duration", "-z", duration),
+            text("warmup", "--warmup", self.warmup),
+            text("arrivals", "--arrivals", self.arrivals),
             number("max_in_flight", "--max-in-flight", self.max_in_flight),
-            self.tolerate.map(|text| entry("tolerate", "--tolerate", Value::Text(text))),
-            self.method.map(|text| entry("method", "-m", Value::Text(text))),
+            text("tolerate", "--tolerate", self.tolerate),
+            text("method", "-m", self.method),
             Some(entry("headers", "-H", Value::Map(headers))),
-            self.body.map(|text| entry("body", "-d", Value::Text(template::escape(&text)))),
-            self.keep_alive
-                .map(|on| entry("keep_alive", "--disable-keepalive", Value::Plain(on.to_string()))),
-            self.timeout.map(|text| entry("timeout", "-t", Value::Text(text))),
-            drain.map(|text| entry("drain", "--drain", Value::Text(text))),
+            literal("body", "-d", self.body),
+            literal("body_file", "-D", self.body_file),
+            text("body_size", "--body-size", self.body_size),
+            plain("ask_first", "--ask-first", self.ask_first),
+            literal("host", "--host", self.host),
+            plain("keep_alive", "--disable-keepalive", self.keep_alive.map(|on| on.to_string())),
+            text("timeout", "-t", self.timeout),
+            text("connect_timeout", "--connect-timeout", self.connect_timeout),
+            text("first_byte_timeout", "--first-byte-timeout", self.first_byte_timeout),
+            text("idle_timeout", "--idle-timeout", self.idle_timeout),
+            text("drain", "--drain", drain),
+            section("tls", self.tls.entries()),
+            section("connect", self.connect.entries()),
         ];
         node("URL", Value::Map(entries.into_iter().flatten().collect()))
     }
 }
 
+/// A text as it is, even where it looks like a template.
+fn literal(key: &str, flag: &'static str, text: Option<String>) -> Option<Entry> {
+    text.map(|text| entry(key, flag, Value::Text(template::escape(&text))))
+}
+
+fn text(key: &str, flag: &'static str, text: Option<String>) -> Option<Entry> {
+    text.map(|text| entry(key, flag, Value::Text(text)))
+}
+
+fn plain(key: &str, flag: &'static str, text: Option<String>) -> Option<Entry> {
+    text.map(|text| entry(key, flag, Value::Plain(text)))
+}
+
+/// A mapping of what was given, if anything was; the first flag of it is its place.
+fn section(key: &str, entries: impl IntoIterator<Item = Option<Entry>>) -> Option<Entry> {
+    let entries: Vec<_> = entries.into_iter().flatten().collect();
+    let Place::Flag(flag) = entries.first()?.key_place else { return None };
+    Some(entry(key, flag, Value::Map(entries)))
+}
+
 fn number(key: &str, flag: &'static str, number: Option<u64>) -> Option<Entry> {
-    number.map(|number| entry(key, flag, Value::Plain(number.to_string())))
+    plain(key, flag, number.map(|number| number.to_string()))
 }
 
 /// Header arguments as a mapping; a name that comes more than once gets a list, under its first spelling.

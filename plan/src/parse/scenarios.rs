@@ -1,11 +1,12 @@
 //! What an iteration does: `scenarios`, or the one request that the keys at the top and the target's path make.
 
+mod check;
 mod names;
+mod parts;
 mod step;
 
 use super::cursor::Cursor;
 use super::fault::{Collector, Told};
-use super::headers;
 use super::measures::check_name;
 use super::node::{Entry, Value};
 use super::section::{Belongs, Keys, Section, doubled, long_form};
@@ -13,13 +14,15 @@ use crate::model::{
     MAX_SCENARIOS, MAX_STEPS, MAX_WEIGHT, Method, MethodError, Request, Scenario, Step, Target,
 };
 use names::Naming;
+use parts::Parts;
 use std::collections::BTreeMap;
 
+pub(super) use parts::KEYS as PARTS;
 pub(super) use step::LATER;
 pub(crate) use step::verb_of;
 
-/// The keys of the short form.
-pub(super) const SHORT: &[&str] = &["method", "headers", "body"];
+/// The keys of the short form, beside [`PARTS`].
+pub(super) const SHORT: &[&str] = &["method"];
 
 /// Most steps of a scenario, pauses included.
 const MAX_SCENARIO_STEPS: usize = 1_000;
@@ -41,7 +44,7 @@ pub(super) fn read(
     target: Option<&Target>,
     faults: &mut Collector,
 ) -> Result<Vec<Scenario>, Told> {
-    match long_form(top, "scenarios", &[SHORT], faults) {
+    match long_form(top, "scenarios", &[SHORT, PARTS], faults) {
         Some(cursor) => {
             let bare = check_target(top, target, faults);
             let scenarios = scenarios(&cursor, faults)?;
@@ -54,11 +57,11 @@ pub(super) fn read(
 /// The short form: one request to the target.
 fn single(top: &Section<'_>, target: Option<&Target>, faults: &mut Collector) -> Result<Scenario, Told> {
     let method = top.or_default("method", Method::get(), |cursor| read_method(cursor, faults));
-    let headers = top.or_default("headers", Vec::new(), |cursor| headers::read(cursor, faults));
-    let body = top.or_default("body", String::new(), |cursor| cursor.template(faults));
+    let parts = parts::read(top, faults);
     let (method, path) = (method?, target.map_or("/", Target::path_and_query).to_owned());
     let name = Request::default_name(&method, &path);
-    let request = Request { name, method, path, headers: headers?, body: body?.into_bytes() };
+    let Parts { headers, body, ask_first, check } = parts?;
+    let request = Request { name, method, path, headers, body, ask_first, check };
     Ok(Scenario { name: Scenario::DEFAULT_NAME.to_owned(), weight: 1, steps: vec![Step::Request(request)] })
 }
 

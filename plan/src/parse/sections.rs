@@ -11,6 +11,7 @@ const TOP: Keys = Keys {
     known: &[
         &["version", "name", "target", "http", "load", "scenarios", "agents"],
         scenarios::SHORT,
+        scenarios::PARTS,
         load::STEADY,
         load::SHARED,
         http::KEYS,
@@ -38,7 +39,9 @@ const TOP: Keys = Keys {
         ("rps", "rate"),
         ("qps", "rate"),
         ("warm_up", "warmup"),
-        ("keepalive", "keep_alive"),
+        http::ELSEWHERE[0],
+        http::ELSEWHERE[1],
+        http::ELSEWHERE[2],
     ],
 };
 
@@ -47,7 +50,7 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
     let version = version(&top, faults);
     let target = target(&top, faults);
     let name = top.optional("name", |cursor| cursor.name(faults));
-    let http = http::read(&top, faults);
+    let http = http::read(&top, target.as_ref().ok(), faults);
     let scenarios = scenarios::read(&top, target.as_ref().ok(), faults);
     let context = load::Context {
         http: http.as_ref().ok().map(|http| &http.options),
@@ -104,7 +107,7 @@ fn target(top: &Section<'_>, faults: &mut Collector) -> Result<Target, Told> {
     }
     let text = cursor.template(faults)?;
     Target::parse(&text).map_err(|error| {
-        let fault = cursor.fault(format!("found {error}")).expected("an http:// URL");
+        let fault = cursor.fault(format!("found {error}")).expected("an http:// or https:// URL");
         faults.report(fault.maybe_hint(error.hint(&text)))
     })
 }

@@ -9,7 +9,8 @@ use volley_plan::link::{
 use volley_plan::shape::{MAX_RATE, Rate, StripeSet, Stripes};
 use volley_plan::{Adjust, Level, MAX_IN_FLIGHT, MAX_USERS};
 use volley_stats::{
-    ALL_STEPS, Counters, ErrorKind, Health, Iterations, Part, Row, RowKey, Second, Timed, Window,
+    ALL_STEPS, AddressCounts, Addresses, Counters, ErrorKind, Health, Iterations, Part, Row, RowKey,
+    SealedWindow, Second, Timed, Window,
 };
 
 use crate::limits::{
@@ -65,17 +66,31 @@ fn report() -> impl Strategy<Value = Report> {
     prop_oneof![Just(Report::Ready), ".{0,100}".prop_map(|reason| Report::Refused { reason }), wanted, window]
 }
 
-fn window() -> impl Strategy<Value = Window> {
+fn window() -> impl Strategy<Value = SealedWindow> {
     let rows = btree_map(row_key(), row(), 0..4);
     let timing = btree_map(row_key(), timing_row(), 0..3);
     let seconds = btree_map(0..MAX_SECOND_S, second(), 0..4);
     let health = btree_map(0..MAX_SECOND_S, health(), 0..4);
-    ((rows, timing), seconds, health, 0..=MAX_SECOND_S, 0..=MAX_RUN_NS).prop_map(
-        |((mut rows, timing), seconds, health, watermark_s, latest_ns)| {
+    ((rows, timing), seconds, health, addresses(), 0..=MAX_SECOND_S, 0..=MAX_RUN_NS).prop_map(
+        |((mut rows, timing), seconds, health, addresses, watermark_s, latest_ns)| {
             rows.extend(timing.into_iter().map(|(key, row)| (RowKey { step: ALL_STEPS, ..key }, row)));
-            Window { rows, seconds, health, watermark_s, latest_ns }
+            SealedWindow::of(&Window { rows, seconds, health, addresses, watermark_s, latest_ns })
         },
     )
+}
+
+fn addresses() -> impl Strategy<Value = Addresses> {
+    let counts = (0..=MAX_COUNT, 0..=MAX_COUNT, 0..=MAX_COUNT);
+    let counts = counts.prop_map(|(connections, failures, requests)| AddressCounts {
+        connections,
+        failures,
+        requests,
+    });
+    btree_map("[a-z0-9:.]{1,20}", counts, 0..4).prop_map(|all| {
+        let mut addresses = Addresses::default();
+        all.iter().for_each(|(address, counts)| addresses.add(address, counts));
+        addresses
+    })
 }
 
 fn row_key() -> impl Strategy<Value = RowKey> {
@@ -126,15 +141,19 @@ fn counters() -> impl Strategy<Value = Counters> {
     let bytes = || 0..=MAX_COUNTED_BYTES;
     let statuses = btree_map(100u16..=999, counts(), 0..4);
     let errors = btree_map(prop::sample::select(ErrorKind::ALL), counts(), 0..4);
-    let scalars = (counts(), counts(), counts(), counts());
+    let scalars = proptest::array::uniform8(counts());
     (scalars, (bytes(), bytes(), bytes()), statuses, errors).prop_map(|(scalars, bytes, statuses, errors)| {
-        let (started, never_sent, resent, connections_opened) = scalars;
+        let [started, never_sent, resent, connections_opened, reused, closed, handshakes, resumed] = scalars;
         let (bytes_sent, bytes_received, body_bytes) = bytes;
         let mut counters = Counters {
             started,
             never_sent,
             resent,
             connections_opened,
+            connections_reused: reused,
+            connections_closed: closed,
+            handshakes,
+            handshakes_resumed: resumed,
             bytes_sent,
             bytes_received,
             body_bytes,

@@ -1,17 +1,17 @@
 //! Windows: each list has a bound and each entry its place.
 
 use prost::Message;
-use volley_stats::{Health, Row, RowKey, Second, Window};
+use volley_stats::{Health, MAX_ADDRESSES, RowKey, SealedRow, SealedWindow, Second};
 
 use super::rows::wire_row;
 use crate::limits::{
-    MAX_CPU_NS, MAX_ENTRY_BYTES, MAX_MESSAGE_BYTES, MAX_OPENED_BYTES, MAX_ROWS, MAX_RUN_NS, MAX_SECOND_S,
-    MAX_SECONDS, opened_bytes,
+    MAX_ADDRESS_BYTES, MAX_COUNT, MAX_CPU_NS, MAX_ENTRY_BYTES, MAX_MESSAGE_BYTES, MAX_OPENED_BYTES, MAX_ROWS,
+    MAX_RUN_NS, MAX_SECOND_S, MAX_SECONDS, opened_bytes,
 };
 use crate::v1;
 
 fn check_window(window: v1::Window, error: &str) {
-    let found = Window::try_from(window).expect_err(error).to_string();
+    let found = SealedWindow::try_from(window).expect_err(error).to_string();
     assert!(found.starts_with(error), "{found} should begin with {error}");
 }
 
@@ -30,7 +30,7 @@ fn seconds(n: usize) -> std::ops::Range<u32> {
 #[test]
 fn rows_have_a_bound() {
     let most = with_rows(delimited(seconds(MAX_ROWS).map(empty_row)));
-    assert_eq!(Window::try_from(most).map(|window| window.rows.len()), Ok(MAX_ROWS));
+    assert_eq!(SealedWindow::try_from(most).map(|window| window.rows.len()), Ok(MAX_ROWS));
     let rows = delimited(seconds(MAX_ROWS + 1).map(empty_row));
     check_window(with_rows(rows), "Window.rows has more than 10000 entries");
     check_window(with_rows(vec![0; 1 << 20]), "Row.from_s and Row.to_s");
@@ -42,7 +42,7 @@ fn rows_have_a_bound() {
 fn what_rows_take_when_opened_has_a_bound() {
     let most = MAX_OPENED_BYTES / opened_bytes(4, 0, 1);
     let rows = |n| with_rows(delimited(seconds(n).map(full_row)));
-    assert_eq!(Window::try_from(rows(most)).map(|window| window.rows.len()), Ok(most));
+    assert_eq!(SealedWindow::try_from(rows(most)).map(|window| window.rows.len()), Ok(most));
     check_window(rows(most + 1), "Window.rows, opened, has 33");
     // What is timed counts as well, empty or not.
     let timed = MAX_OPENED_BYTES / opened_bytes(0, 1, 0) * 2;
@@ -92,7 +92,7 @@ fn seconds_and_their_health_have_a_bound_and_are_told_once() {
     let health = |n| delimited(seconds(n).map(|second| v1::Health::from((second, Health::default()))));
     let most =
         v1::Window { seconds: scalars(MAX_SECONDS), health: health(MAX_SECONDS), ..v1::Window::default() };
-    let most = Window::try_from(most).expect("a window at its bounds");
+    let most = SealedWindow::try_from(most).expect("a window at its bounds");
     assert_eq!((most.seconds.len(), most.health.len()), (MAX_SECONDS, MAX_SECONDS));
 
     let check = |seconds: Vec<u8>, problem| {
@@ -111,6 +111,32 @@ fn seconds_and_their_health_have_a_bound_and_are_told_once() {
 }
 
 #[test]
+fn addresses_have_bounds_and_are_told_once() {
+    let counts =
+        |address: &str| v1::AddressCounts { address: address.to_owned(), ..v1::AddressCounts::default() };
+    let with = |addresses: Vec<v1::AddressCounts>| v1::Window { addresses, ..v1::Window::default() };
+    let named = |n: usize| (0..n).map(|n| counts(&format!("10.0.0.{n:03}:80"))).collect::<Vec<_>>();
+    let most = MAX_ADDRESSES + 1;
+    let told = SealedWindow::try_from(with(named(most))).expect("a window at its bounds");
+    assert_eq!(told.addresses.iter().count(), most);
+    check_window(with(named(most + 1)), "Window.addresses is 66, allowed is 0 to 65");
+    let long = usize::try_from(MAX_ADDRESS_BYTES).expect("it is short");
+    SealedWindow::try_from(with(vec![counts(&"x".repeat(long))])).expect("an address at its bound");
+    check_window(with(vec![counts(&"x".repeat(long + 1))]), "AddressCounts.address");
+    check_window(with(vec![counts("")]), "AddressCounts.address");
+    check_window(with(vec![counts("a"), counts("a")]), "AddressCounts.address is repeated or out of order");
+    check_window(with(vec![counts("b"), counts("a")]), "AddressCounts.address is repeated or out of order");
+    let check = |break_it: &dyn Fn(&mut v1::AddressCounts), field| {
+        let mut counts = counts("a");
+        break_it(&mut counts);
+        check_window(with(vec![counts]), field);
+    };
+    check(&|counts| counts.connections = MAX_COUNT + 1, "AddressCounts.connections");
+    check(&|counts| counts.failures = MAX_COUNT + 1, "AddressCounts.failures");
+    check(&|counts| counts.requests = MAX_COUNT + 1, "AddressCounts.requests");
+}
+
+#[test]
 fn watermark_and_latest_completion_have_bounds() {
     check_window(v1::Window { watermark_s: u32::MAX, ..v1::Window::default() }, "Window.watermark_s");
     check_window(v1::Window { latest_ns: u64::MAX, ..v1::Window::default() }, "Window.latest_ns");
@@ -118,7 +144,7 @@ fn watermark_and_latest_completion_have_bounds() {
 
 fn empty_row(from_s: u32) -> v1::Row {
     let key = RowKey { to_s: MAX_SECOND_S, ..RowKey::second(from_s, 0) };
-    (key, Row::default()).into()
+    (key, SealedRow::default()).into()
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use volley_lifecycle::{Action, AgentShare, Event};
-use volley_plan::link::{Incarnation, Order, ToAgent};
-use volley_stats::Window;
+use volley_lifecycle::{Action, Event};
+use volley_plan::link::{Incarnation, Order, ToAgent, WindowFacts};
+use volley_stats::SealedWindow;
 
 use super::words::{short, told};
 use super::{Desk, Halt, Process};
@@ -17,7 +17,7 @@ pub(super) struct Delivery {
     pub(super) teller: Incarnation,
     /// The earlier process that measured it.
     pub(super) of: Option<Incarnation>,
-    pub(super) window: Window,
+    pub(super) window: SealedWindow,
 }
 
 impl Process {
@@ -29,6 +29,11 @@ impl Process {
         delivery: Option<&Delivery>,
     ) -> Result<Option<u64>, Halt> {
         self.step()?;
+        if let (Event::Window { agent, facts }, Some(delivery)) = (&event, delivery)
+            && !self.is_kept(desk, *agent, facts, delivery)?
+        {
+            return Ok(None);
+        }
         let now_ns = self.clock.read(desk.now_ns);
         let Some(run) = &mut self.run else { return Ok(None) };
         let told = if desk.trace.is_kept() { told(&event) } else { String::new() };
@@ -85,13 +90,7 @@ impl Process {
                         self.send(desk, agent, number, order)?;
                     }
                 }
-                Action::Keep { agent, sequence, late } if result.is_ok() => {
-                    if let Some(delivery) = delivery {
-                        let window = KeptWindow { window: delivery.window.clone(), late };
-                        result = self.keep(desk, agent, sequence, window)?;
-                    }
-                }
-                Action::Acknowledge { agent, sequence } if result.is_ok() => {
+                Action::Acknowledge { agent, sequence } => {
                     self.acknowledge(desk, agent, sequence, delivery)?;
                 }
                 Action::Renew { until_ns, .. } => *lease_until_ns = Some(until_ns),
@@ -107,7 +106,7 @@ impl Process {
                         desk.store.close(run.record());
                     }
                 }
-                Action::Send { .. } | Action::Keep { .. } | Action::Acknowledge { .. } => {}
+                Action::Send { .. } => {}
             }
         }
         Ok(result)
@@ -173,30 +172,38 @@ impl Process {
         delivery: Option<&Delivery>,
     ) -> Result<(), Halt> {
         self.step()?;
-        if !self.has_store_failed {
-            let (run, of) = (self.job.id.clone(), delivery.and_then(|delivery| delivery.of));
-            let teller = delivery.map_or(agent, |delivery| delivery.teller);
-            self.say(desk, teller, ToAgent::Acknowledge { run, of, sequence });
-        }
+        let (run, of) = (self.job.id.clone(), delivery.and_then(|delivery| delivery.of));
+        let teller = delivery.map_or(agent, |delivery| delivery.teller);
+        self.say(desk, teller, ToAgent::Acknowledge { run, of, sequence });
         Ok(())
     }
 
-    fn keep(
+    /// Keeps a window before the decider hears of it. One that can't be kept it doesn't hear of.
+    fn is_kept(
         &mut self,
         desk: &mut Desk<'_>,
         agent: Incarnation,
-        sequence: u64,
-        window: KeptWindow,
-    ) -> Result<Result<(), StoreBroken>, Halt> {
-        self.step()?;
+        facts: &WindowFacts,
+        delivery: &Delivery,
+    ) -> Result<bool, Halt> {
         if self.has_store_failed {
-            return Ok(Ok(()));
+            return Ok(false);
         }
-        let is_it = |share: &&AgentShare| share.facts.incarnation == agent;
-        let reported = self.run.as_ref().and_then(|run| run.agents().find(is_it)).map(|share| share.reported);
-        match desk.store.keep(agent, reported.unwrap_or_default(), sequence, window) {
-            Err(StoreBroken) => Ok(Err(StoreBroken)),
-            Ok(kept) => Ok(Ok(kept.map_err(Wrong)?)),
+        let Some(to_keep) = self.run.as_ref().and_then(|run| run.to_keep(agent, facts)) else {
+            return Ok(true);
+        };
+        let window = KeptWindow { window: delivery.window.clone(), late: to_keep.late };
+        match desk.store.keep(agent, to_keep.reported, facts.sequence, window) {
+            Err(StoreBroken) => {
+                self.store_has_failed(desk)?;
+                Ok(false)
+            }
+            Ok(kept) => {
+                kept.map_err(Wrong)?;
+                // It may die between the two.
+                self.step()?;
+                Ok(true)
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use volley_engine::{Clock, Spin};
 use volley_plan::AllowList;
 use volley_plan::shape::{StripeSet, Stripes};
+use volley_stats::SealedWindow;
 
 use super::*;
 use crate::totals::Totals;
@@ -49,6 +50,7 @@ impl Lab {
             seed: 1,
             clock: Clock::start(),
             spin: Spin::Off,
+            files: None,
         };
         let (events, told) = unbounded_channel();
         let habits = Habits { prepare_ms: 0, refuses: false };
@@ -88,7 +90,7 @@ impl Lab {
         while let Ok(event) = self.events.try_recv() {
             match event {
                 Event::Window { window, last } => {
-                    self.totals.add(&window);
+                    self.totals.add(&SealedWindow::of(&window));
                     self.is_over |= last;
                 }
                 Event::GrantWanted { taken, iterations } => self.wishes.push((taken, iterations)),

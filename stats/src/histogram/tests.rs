@@ -1,7 +1,9 @@
 //! What is recorded, merged and read back, held against the raw values.
 
-use super::*;
+use hdrhistogram::serialization::Deserializer;
 use proptest::prelude::*;
+
+use super::*;
 
 fn of(values: &[u64]) -> Histogram {
     let mut histogram = Histogram::default();
@@ -172,6 +174,20 @@ fn durations() -> impl Strategy<Value = Vec<u64>> {
     proptest::collection::vec(around, 0..40)
 }
 
+/// Appends a number as the payload of V2 has it: zig-zag, in septets of which the ninth byte is whole.
+fn write_number(number: i64, bytes: &mut Vec<u8>) {
+    let mut zigzag = ((number << 1) ^ (number >> 63)).cast_unsigned();
+    for _ in 0..8 {
+        let low = u8::try_from(zigzag & 0x7f).unwrap();
+        zigzag >>= 7;
+        if zigzag == 0 {
+            return bytes.push(low);
+        }
+        bytes.push(low | 0x80);
+    }
+    bytes.push(u8::try_from(zigzag).unwrap());
+}
+
 proptest! {
     #[test]
     fn merged_percentiles_are_within_a_thousandth_of_the_sorted_raw_values(
@@ -215,6 +231,32 @@ proptest! {
         values in proptest::collection::vec(prop_oneof![0u64..100, 20_000u64..60_000_000_000], 1..40),
     ) {
         prop_assert_eq!(from_old(&values), Ok(of(&values)));
+    }
+
+    /// Numbers of every length, and bytes of all sorts.
+    #[test]
+    fn what_hdr_histogram_reads_is_read_alike(
+        numbers in proptest::collection::vec(
+            prop_oneof![4 => 1i64..300, 4 => -5_000i64..0, 1 => Just(0), 1 => any::<i64>()], 0..12,
+        ),
+        rest in proptest::collection::vec(any::<u8>(), 0..3),
+    ) {
+        let mut bytes = of(&[1_000]).to_bytes();
+        bytes.truncate(40);
+        numbers.into_iter().for_each(|number| write_number(number, &mut bytes));
+        bytes.extend(rest);
+        let payload = u32::try_from(bytes.len() - 40).unwrap();
+        bytes[4..8].copy_from_slice(&payload.to_be_bytes());
+        let theirs: Result<Hdr<u32>, _> = Deserializer::new().deserialize(&mut bytes.as_slice());
+        let (min, max) = theirs.as_ref().map_or((0, 0), |hdr| (hdr.min(), hdr.max()));
+        let ours = Histogram::<u32>::from_bytes(&bytes, min, max);
+        prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?}", &ours);
+        if let (Ok(ours), Ok(theirs)) = (ours, theirs) {
+            prop_assert_eq!(Histogram::<u32>::count_of_bytes(&bytes, min, max), Ok(theirs.len()));
+            let mut same = new_hdr::<u32, DIGITS>();
+            add_buckets(&mut same, &theirs, true);
+            prop_assert!(ours.hdr.is_none_or(|ours| ours == same));
+        }
     }
 
     #[test]

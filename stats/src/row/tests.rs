@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Timed;
 use crate::testing::row;
 
 /// How many values each histogram of a row holds.

@@ -1,6 +1,6 @@
 //! Runs of the open model: with a warm-up, with arrivals missed, by a generator that was late, with an agent lost.
 
-use super::{agent, percentiles, tick};
+use super::{agent, connections, percentiles, tick};
 use crate::RunPage;
 use crate::stream::{
     AgentShare, Percentiles, PhaseTotals, Recent, Snapshot, StatusCount, StepTotals, Tick, Totals,
@@ -100,6 +100,7 @@ fn totals() -> Totals {
         service_ms: percentiles(0.9375),
         cancelled_age_ms: percentiles(120.0),
         phases: phases(),
+        connections: connections(48, 4825),
     }
 }
 

@@ -15,8 +15,17 @@ fn control(load: &str) -> Control {
     let text = format!("target: http://h/\n{}", load.replace(", ", "\n"));
     let plan = Arc::new(volley_plan::parse(&text).unwrap());
     let (share, allow, clock) = (Share::all(&plan), Arc::new(AllowList::anything()), Clock::start());
-    let setup =
-        Setup { plan, share, adjusted: Vec::new(), allow, workers: 2, seed: 1, clock, spin: Spin::Off };
+    let setup = Setup {
+        plan,
+        share,
+        adjusted: Vec::new(),
+        allow,
+        workers: 2,
+        seed: 1,
+        clock,
+        spin: Spin::Off,
+        files: None,
+    };
     Control::new(Deal::new(&setup).unwrap())
 }
 

@@ -13,7 +13,7 @@ use thiserror::Error;
 pub enum ProtocolError {
     /// The first line is no status line (RFC 9112 section 4).
     StatusLine,
-    /// An HTTP version other than 1.x (RFC 9112 section 2.3).
+    /// An HTTP version other than 1.0 and 1.1 (RFC 9112 section 2.3).
     Version,
     /// The status code is not three digits from 100 to 999 (RFC 9110 section 15).
     StatusCode,
@@ -25,11 +25,13 @@ pub enum ProtocolError {
     HeadTooLong,
     /// More than [`MAX_FIELDS`](super::response::MAX_FIELDS) field lines in a head or in the trailers.
     TooManyFields,
-    /// A field line without a token and a colon right behind it (RFC 9112 section 5.1).
+    /// A field line without a colon, or with a name that can't be passed over (RFC 9112 section 5.1).
     FieldName,
+    /// A head or a trailer section has a NUL in it (RFC 9110 section 5.5).
+    Nul,
     /// `Content-Length` is not one number (RFC 9112 section 6.3, rule 5).
     ContentLength,
-    /// `Transfer-Encoding` names chunked twice or with parameters (RFC 9112 sections 6.1 and 7).
+    /// `Transfer-Encoding` names chunked with parameters (RFC 9112 section 7).
     TransferEncoding,
     /// A chunk size that is not 1 to 16 hexadecimal digits (RFC 9112 section 7.1).
     ChunkSize,
@@ -46,13 +48,14 @@ impl ProtocolError {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::StatusLine => "the answer does not begin with an HTTP status line",
-            Self::Version => "the answer's HTTP version is not 1.x",
+            Self::Version => "the answer's HTTP version is not 1.0 or 1.1",
             Self::StatusCode => "the status code is not three digits from 100 to 999",
             Self::Upgrade => "the server switched protocols, which nobody asked for",
             Self::TooManyInterim => "too many interim (1xx) answers",
             Self::HeadTooLong => "the head of the answer is too long",
             Self::TooManyFields => "too many header lines",
             Self::FieldName => "a header line has no valid field name",
+            Self::Nul => "the head or the trailers of the answer have a NUL byte in them",
             Self::ContentLength => "Content-Length is not one number",
             Self::TransferEncoding => "Transfer-Encoding is malformed",
             Self::ChunkSize => "a chunk size is malformed",

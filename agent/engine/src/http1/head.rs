@@ -1,9 +1,10 @@
-//! The head of an answer: its status, and the three fields that say where it ends and what becomes of
-//! the connection. All other fields are checked for form and passed over.
+//! The head of an answer: its status, and the four fields that say where it ends, what becomes of the
+//! connection, and how its content is coded. All other fields are checked for form and passed over.
 
+use super::codings::Codings;
 use super::error::ProtocolError;
 use super::request::RequestKind;
-use super::syntax::{decimal, elements, is_name, token_len};
+use super::syntax::{decimal, elements, is_name, token_len, trim};
 
 /// How an answer's body is delimited (RFC 9112 section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub(super) struct Head {
     http_1_0: bool,
     content_length: ContentLength,
     coding: Coding,
+    content_codings: Codings,
     close: bool,
     keep_alive: bool,
 }
@@ -75,32 +77,27 @@ impl Head {
         http_1_0: false,
         content_length: ContentLength::Absent,
         coding: Coding::Absent,
+        content_codings: Codings::NONE,
         close: false,
         keep_alive: false,
     };
 
-    /// Reads `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 section 4).
-    ///
-    /// The space before an absent reason may be missing, as many servers have it. A minor version above
-    /// 1 is taken as 1 (RFC 9110 section 2.5).
+    /// Reads `HTTP/1.x SP 3DIGIT SP [reason]` (RFC 9112 section 4), with the freedom that curl takes: any
+    /// number of spaces before the code, and behind it whatever is no digit, or nothing. Like curl it takes
+    /// no version but 1.0 and 1.1, though RFC 9110 section 2.5 would have a higher minor one read as 1.1.
     pub(super) fn from_status_line(line: &[u8]) -> Result<Self, ProtocolError> {
         let Some(rest) = line.strip_prefix(OPENING) else {
             check_opening(line.iter().copied())?;
             return Err(opening_error(line.len()));
         };
-        let [minor @ b'0'..=b'9', b' ', rest @ ..] = rest else {
+        let [minor @ (b'0' | b'1'), b' ', rest @ ..] = rest else {
             return Err(ProtocolError::Version);
         };
-        let ([hundreds, tens, ones] | [hundreds, tens, ones, b' ', ..]) = rest else {
-            return Err(ProtocolError::StatusCode);
-        };
-        let status = [hundreds, tens, ones]
-            .into_iter()
-            .try_fold(0u16, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u16::from(byte - b'0')));
-        match status {
-            Some(status @ 100..) => Ok(Self { status, http_1_0: *minor == b'0', ..Self::EMPTY }),
-            _ => Err(ProtocolError::StatusCode),
+        let (status, reason) = status_code(rest).ok_or(ProtocolError::StatusCode)?;
+        if reason.contains(&0) {
+            return Err(ProtocolError::Nul);
         }
+        Ok(Self { status, http_1_0: *minor == b'0', ..Self::EMPTY })
     }
 
     /// Takes in one field line.
@@ -110,6 +107,7 @@ impl Head {
         match name.len() {
             10 if is_name(name, b"connection") => self.connection(value),
             14 if is_name(name, b"content-length") => self.content_length(value),
+            16 if is_name(name, b"content-encoding") => self.content_encoding(value),
             17 if is_name(name, b"transfer-encoding") => self.transfer_encoding(value),
             _ => {}
         }
@@ -143,18 +141,22 @@ impl Head {
     }
 
     /// `Transfer-Encoding` (RFC 9112 section 6.1): only the last coding matters for the framing, and
-    /// chunked isn't applied to what is chunked already and has no parameters (section 7).
+    /// chunked has no parameters (section 7). As with curl it is applied once where it is named twice, as
+    /// proxies do that add their own line to the server's, and `identity`, which earlier RFCs had, changes
+    /// nothing but that the length doesn't count. Other codings are not undone, since nobody asked for them.
     #[inline(never)]
     fn transfer_encoding(&mut self, value: &[u8]) {
         if self.coding == Coding::Absent {
             self.coding = Coding::Other;
         }
-        for element in elements(value).filter(|element| !element.is_empty()) {
+        let changes_nothing =
+            |element: &[u8]| element.is_empty() || element.eq_ignore_ascii_case(b"identity");
+        for element in elements(value).filter(|element| !changes_nothing(element)) {
             let name = &element[..token_len(element)];
             let is_chunked = name.eq_ignore_ascii_case(b"chunked");
             let is_bare = name.len() == element.len();
             self.coding = match (self.coding, is_chunked) {
-                (Coding::Invalid, _) | (Coding::Chunked, true) => Coding::Invalid,
+                (Coding::Invalid, _) => Coding::Invalid,
                 (_, true) if is_bare => Coding::Chunked,
                 (_, true) => Coding::Invalid,
                 (_, false) => Coding::Other,
@@ -162,8 +164,17 @@ impl Head {
         }
     }
 
+    #[inline(never)]
+    fn content_encoding(&mut self, value: &[u8]) {
+        self.content_codings.add_list(value);
+    }
+
     pub(super) fn status(&self) -> u16 {
         self.status
+    }
+
+    pub(super) fn content_codings(&self) -> Codings {
+        self.content_codings
     }
 
     /// Whether this is a 1xx, with the final answer still to come (RFC 9110 section 15.2).
@@ -186,6 +197,11 @@ impl Head {
         }
     }
 
+    /// Whether it has `Connection: close`.
+    pub(super) fn closes(&self) -> bool {
+        self.close
+    }
+
     /// Whether the connection persists after this answer, as far as its head says (RFC 9112 section
     /// 9.3). An HTTP/1.0 answer with a transfer coding counts as faultily framed (section 6.1).
     pub(super) fn persists(&self) -> bool {
@@ -197,16 +213,45 @@ impl Head {
     }
 }
 
-/// Splits `field-name ":" OWS field-value OWS`, the white space left with the value. No white space may stand before the colon, nor before
-/// the name (RFC 9112 sections 5.1 and 2.2).
+/// The three digits, which no fourth may follow, and what is behind them.
+fn status_code(mut bytes: &[u8]) -> Option<(u16, &[u8])> {
+    while let [b' ', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    let (code, behind) = bytes.split_at_checked(3)?;
+    if behind.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let status = decimal(code).and_then(|status| u16::try_from(status).ok())?;
+    (status >= 100).then_some((status, behind))
+}
+
+/// Splits `field-name ":" OWS field-value OWS`, the white space left with the value. The name is empty where it
+/// is one that can mean nothing.
 ///
-/// The value's bytes are not checked: CR and NUL in it would have to be read as spaces (RFC 9110 section
-/// 5.5), which changes nothing in a value that is passed over and spoils one that is read.
+/// The value's bytes are not checked: CR in it has to be read as a space (RFC 9110 section 5.5), which
+/// changes nothing in a value that is passed over and spoils one that is read.
 #[inline]
 pub(super) fn split_field(line: &[u8]) -> Result<(&[u8], &[u8]), ProtocolError> {
     let name_len = token_len(line);
     match line.get(name_len) {
         Some(b':') if name_len > 0 => Ok((&line[..name_len], &line[name_len + 1..])),
-        _ => Err(ProtocolError::FieldName),
+        _ => oddly_named(line).map(|value| (&line[..0], value)),
     }
+}
+
+/// The value of a field line whose name is no token (RFC 9110 section 5.1). Like curl, and unlike the RFC,
+/// it is passed over, since programs do send `Some Header: x`. What can't be passed over: a line without
+/// colon or one that begins with white space (RFC 9112 section 2.2), control characters, and white space
+/// between the colon and a name that would mean something (section 5.1), as readers differ on what it means.
+#[cold]
+fn oddly_named(line: &[u8]) -> Result<&[u8], ProtocolError> {
+    const MEANINGFUL: [&[u8]; 4] =
+        [b"connection", b"content-length", b"content-encoding", b"transfer-encoding"];
+    let colon = line.iter().position(|&byte| byte == b':').ok_or(ProtocolError::FieldName)?;
+    let name = &line[..colon];
+    let is_wrong = name.first().is_some_and(|byte| matches!(byte, b' ' | b'\t'))
+        || name.iter().any(|&byte| byte.is_ascii_control() && byte != b'\t')
+        || MEANINGFUL.iter().any(|meaningful| trim(name).eq_ignore_ascii_case(meaningful));
+    if is_wrong { Err(ProtocolError::FieldName) } else { Ok(&line[colon + 1..]) }
 }

@@ -25,6 +25,8 @@ pub(super) struct HeadReader {
     fields: u32,
     /// Interim heads so far.
     interim: u32,
+    /// Whether one of them said `Connection: close`.
+    interim_closes: bool,
     /// Bytes of the heads so far that are whole.
     bytes: u64,
 }
@@ -38,6 +40,7 @@ impl HeadReader {
             known: KnownHead::NONE,
             fields: 0,
             interim: 0,
+            interim_closes: false,
             bytes: 0,
         }
     }
@@ -48,6 +51,7 @@ impl HeadReader {
         self.place = Place::StatusLine;
         self.begin_section(MAX_HEAD_BYTES);
         self.interim = 0;
+        self.interim_closes = false;
         self.bytes = 0;
     }
 
@@ -56,9 +60,20 @@ impl HeadReader {
         &self.head
     }
 
+    /// Whether the connection persists after this answer, as far as its heads say. An interim one that says
+    /// `close` is taken at its word, as curl does.
+    pub(super) fn persists(&self) -> bool {
+        self.head.persists() && !self.interim_closes
+    }
+
     /// Bytes up to the end of the final head, once that is whole.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// How many interim heads have come whole.
+    pub(super) fn interim(&self) -> u32 {
+        self.interim
     }
 
     /// Whether nothing of an answer has come; an empty line before it is nothing of it.
@@ -138,14 +153,15 @@ impl HeadReader {
 
     /// Reads field lines and says whether the head ended with them.
     fn field_lines(&mut self, input: &mut Cursor<'_>) -> Result<bool, ProtocolError> {
-        if self.whole_field_lines(input)? {
-            return Ok(true);
-        }
         loop {
+            if self.whole_field_lines(input)? {
+                return Ok(true);
+            }
             match self.section.line(input, Ending::Folded) {
                 Ok(Some([])) => return Ok(true),
                 Ok(Some(line)) => {
                     count_field(&mut self.fields)?;
+                    check_nul(line)?;
                     self.head.field(line)?;
                 }
                 Ok(None) => return Ok(false),
@@ -154,7 +170,8 @@ impl HeadReader {
         }
     }
 
-    /// The same for the lines that are whole in the input and not folded, nearly always all of them.
+    /// The same for the lines that are whole in the input, not folded and without NUL, nearly always all
+    /// of them.
     fn whole_field_lines(&mut self, input: &mut Cursor<'_>) -> Result<bool, ProtocolError> {
         let clear = self.section.clear_part(input.rest());
         let mut used = 0;
@@ -187,6 +204,7 @@ impl HeadReader {
             return Ok(true);
         }
         self.interim += 1;
+        self.interim_closes |= self.head.closes();
         self.place = Place::StatusLine;
         if self.interim > MAX_INTERIM { Err(ProtocolError::TooManyInterim) } else { Ok(false) }
     }
@@ -204,6 +222,7 @@ impl HeadReader {
                 Ok(Some([])) => return Ok(true),
                 Ok(Some(line)) => {
                     count_field(&mut self.fields)?;
+                    check_nul(line)?;
                     split_field(line)?;
                 }
                 Ok(None) => return Ok(false),
@@ -228,4 +247,9 @@ impl HeadReader {
 fn count_field(fields: &mut u32) -> Result<(), ProtocolError> {
     *fields += 1;
     if *fields > MAX_FIELDS { Err(ProtocolError::TooManyFields) } else { Ok(()) }
+}
+
+/// A NUL makes the whole invalid with curl; RFC 9110 section 5.5 would have it read as a space too.
+fn check_nul(line: &[u8]) -> Result<(), ProtocolError> {
+    if line.contains(&0) { Err(ProtocolError::Nul) } else { Ok(()) }
 }

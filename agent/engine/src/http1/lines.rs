@@ -4,7 +4,7 @@
 //! only until its rest has come.
 
 use super::cursor::Cursor;
-use super::syntax::find_lf;
+use super::syntax::{find_lf, find_lf_or_nul};
 
 /// The capacity that a section keeps from one answer to the next; a rare long line must not hold its
 /// memory on every one of a thousand connections.
@@ -121,16 +121,16 @@ impl Section {
     }
 }
 
-/// The first line of the input with its end, where that line is sure to be whole and isn't folded: the
-/// quick way for what nearly every line is. The rest is left to [`Section::line`].
+/// The first line of the input with its end, where that line is sure to be whole, isn't folded and has no
+/// NUL: the quick way for what nearly every line is. The rest is left to [`Section::line`].
 #[inline]
 pub(super) fn whole_line(input: &[u8]) -> Option<&[u8]> {
     if let [b'\r', b'\n', ..] = input {
         return Some(&input[..2]);
     }
-    let end = find_lf(input)? + 1;
+    let end = find_lf_or_nul(input)? + 1;
     match input.get(end) {
-        Some(&next) if !is_fold(next) => Some(&input[..end]),
+        Some(&next) if !is_fold(next) && input[end - 1] == b'\n' => Some(&input[..end]),
         _ => None,
     }
 }
@@ -145,11 +145,15 @@ fn line_end(kept: &[u8], input: &[u8], ending: Ending) -> Option<usize> {
     if kept.ends_with(b"\n") && !is_fold(*input.first()?) {
         return Some(0);
     }
-    let is_empty = matches!((kept, input), ([], [b'\n', ..] | [b'\r', b'\n', ..]) | ([b'\r'], [b'\n', ..]));
+    match (kept, input) {
+        ([], [b'\r', b'\n', ..]) => return Some(2),
+        ([] | [b'\r'], [b'\n', ..]) => return Some(1),
+        _ => {}
+    }
     let mut end = 0;
     loop {
         end += find_lf(&input[end..])? + 1;
-        if is_empty || ending == Ending::AtOnce || !is_fold(*input.get(end)?) {
+        if ending == Ending::AtOnce || !is_fold(*input.get(end)?) {
             return Some(end);
         }
     }

@@ -6,6 +6,7 @@
 //! that comes in one read allocates nothing.
 
 mod body;
+mod codings;
 mod cursor;
 mod error;
 mod head;
@@ -19,6 +20,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+pub use codings::{Codings, ContentCoding};
 pub use error::{EofError, ProtocolError};
-pub use request::{NUMBER_PLACEHOLDER, Prepared, RequestError, RequestKind};
+pub use request::{Content, NUMBER_PLACEHOLDER, Parts, Prepared, RequestError, RequestKind};
 pub use response::{Event, Outcome, Parser, Progress};

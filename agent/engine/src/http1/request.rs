@@ -34,9 +34,13 @@ pub enum RequestError {
     #[error("header Content-Length is not the body's length of {body_bytes} bytes")]
     ContentLength {
         /// What it would have to be.
-        body_bytes: usize,
+        body_bytes: u64,
     },
-    /// `Transfer-Encoding`: a prepared body is framed by its length (RFC 9112 section 6.1).
+    /// `Expect`: whether the server is asked first is told apart from the headers, since it decides when the body is
+    /// sent (RFC 9110 section 10.1.1).
+    #[error("header Expect cannot be set: whether the target is asked first is said elsewhere")]
+    Expect,
+    /// `Transfer-Encoding`: a body is framed by its length (RFC 9112 section 6.1).
     #[error("header Transfer-Encoding cannot be set: the body is sent with its length")]
     TransferEncoding,
 }
@@ -54,10 +58,52 @@ pub struct RequestKind {
 /// What stands for a number until it is known: as many digits as the largest has.
 pub const NUMBER_PLACEHOLDER: &str = "00000000000000000000";
 
-/// A whole request, head and body, as bytes. A clone shares them.
+/// What a request is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The target's authority as Host has it: `example.org:8080`, `[::1]:80`. A header `Host` goes before it.
+    pub host: &'a str,
+    /// Begins with a slash, or is `*`.
+    pub path_and_query: &'a str,
+    /// Header lines, in order.
+    pub headers: &'a [(String, String)],
+    /// What follows the head.
+    pub body: Content<'a>,
+    /// Whether the server is asked before the body is sent (RFC 9110 section 10.1.1); nothing without a body, which a
+    /// client must not ask about.
+    pub asks_first: bool,
+    /// Whether the connection may carry another request.
+    pub keep_alive: bool,
+}
+
+/// What follows a head.
+#[derive(Debug, Clone, Copy)]
+pub enum Content<'a> {
+    /// These bytes, kept behind the head; none for no body.
+    Inline(&'a [u8]),
+    /// So many bytes, which whoever sends the request has from elsewhere.
+    Streamed(u64),
+}
+
+impl Content<'_> {
+    fn len(self) -> u64 {
+        match self {
+            Self::Inline(bytes) => bytes.len() as u64,
+            Self::Streamed(bytes) => bytes,
+        }
+    }
+}
+
+/// A request as bytes: its head, and its body where that isn't streamed. A clone shares them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     bytes: Arc<[u8]>,
+    head_bytes: usize,
+    /// Bytes of the body that follow and are not among `bytes`.
+    streamed_bytes: u64,
+    asks_first: bool,
     kind: RequestKind,
     is_idempotent: bool,
     /// Where the number of its iteration goes, if it tells that.
@@ -67,27 +113,20 @@ pub struct Prepared {
 impl Prepared {
     /// Serializes a request (RFC 9112 section 3).
     ///
-    /// `host` is the target's authority as Host has it (`example.org:8080`, `[::1]:80`);
-    /// `path_and_query` begins with a slash, or is `*`. Host, User-Agent and Accept are added unless
-    /// `headers` has them; Content-Length where there is a body or the method is one whose meaning
-    /// expects it (RFC 9110 section 8.6); `Connection: close` unless `keep_alive`. A header that says
-    /// `Connection: close` has the same effect as `keep_alive` being false.
+    /// Host, User-Agent and Accept are added unless the headers have them; Content-Length where there is a body or the
+    /// method is one whose meaning expects it (RFC 9110 section 8.6); `Connection: close` unless `keep_alive`. A header
+    /// that says `Connection: close` has the same effect as `keep_alive` being false.
     ///
     /// # Errors
     ///
     /// Where a part would make the request another one than it seems to be, such as a line end in a
     /// header's value.
-    pub fn new(
-        method: &str,
-        host: &str,
-        path_and_query: &str,
-        headers: &[(String, String)],
-        body: &[u8],
-        keep_alive: bool,
-    ) -> Result<Self, RequestError> {
+    pub fn new(parts: &Parts<'_>) -> Result<Self, RequestError> {
+        let Parts { method, host, path_and_query, headers, body, keep_alive, .. } = *parts;
         check_line(method, host, path_and_query)?;
-        check_headers(headers, body)?;
+        check_headers(headers, body.len())?;
         let says_close = has_option(headers, "close");
+        let asks_first = parts.asks_first && body.len() > 0;
         let mut text = format!("{method} {path_and_query} HTTP/1.1\r\n");
         // RFC 9110 section 7.2 wants Host first.
         push(&mut text, "Host", find(headers, "Host").unwrap_or(host));
@@ -96,16 +135,29 @@ impl Prepared {
         for (name, value) in headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("Host")) {
             push(&mut text, name, value);
         }
-        if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
+        if body.len() > 0 || matches!(method, "POST" | "PUT" | "PATCH") {
             push_default(&mut text, headers, "Content-Length", &body.len().to_string());
+        }
+        if asks_first {
+            push(&mut text, "Expect", "100-continue");
         }
         if !keep_alive && !says_close {
             push(&mut text, "Connection", "close");
         }
         text.push_str("\r\n");
-        let bytes = [text.as_bytes(), body].concat().into();
-        let kind = RequestKind { is_head: method == "HEAD", keep_alive: keep_alive && !says_close };
-        Ok(Self { bytes, kind, is_idempotent: is_idempotent(method), number_at: None })
+        let (inline, streamed_bytes) = match body {
+            Content::Inline(bytes) => (bytes, 0),
+            Content::Streamed(bytes) => (&[][..], bytes),
+        };
+        Ok(Self {
+            head_bytes: text.len(),
+            bytes: [text.as_bytes(), inline].concat().into(),
+            streamed_bytes,
+            asks_first,
+            kind: RequestKind { is_head: method == "HEAD", keep_alive: keep_alive && !says_close },
+            is_idempotent: is_idempotent(method),
+            number_at: None,
+        })
     }
 
     /// The same, telling the number of its iteration in the header line `name`, whose value was [`NUMBER_PLACEHOLDER`]
@@ -118,7 +170,8 @@ impl Prepared {
         Self { number_at: place.map(|place| place + line.len()), ..self }
     }
 
-    /// What goes on the wire for iteration `n`; it is made in `scratch` where the request tells its number.
+    /// What goes on the wire for iteration `n`, but for a streamed body; it is made in `scratch` where the request tells
+    /// its number.
     #[inline]
     pub fn bytes_of<'a>(&'a self, n: u64, scratch: &'a mut Vec<u8>) -> &'a [u8] {
         match self.number_at {
@@ -138,9 +191,32 @@ impl Prepared {
         scratch
     }
 
-    /// What goes on the wire.
+    /// What goes on the wire, but for a streamed body.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// How many bytes of that are the head.
+    pub fn head_bytes(&self) -> u64 {
+        self.head_bytes as u64
+    }
+
+    /// How many bytes go on the wire in all.
+    #[inline]
+    pub fn bytes_in_all(&self) -> u64 {
+        (self.bytes.len() as u64).saturating_add(self.streamed_bytes)
+    }
+
+    /// Whether the body comes from elsewhere.
+    #[inline]
+    pub fn is_streamed(&self) -> bool {
+        self.streamed_bytes > 0
+    }
+
+    /// Whether the head asks for leave to send the body.
+    #[inline]
+    pub fn asks_first(&self) -> bool {
+        self.asks_first
     }
 
     /// What the reader of the answer must know.
@@ -178,7 +254,7 @@ fn check_line(method: &str, host: &str, target: &str) -> Result<(), RequestError
     Ok(())
 }
 
-fn check_headers(headers: &[(String, String)], body: &[u8]) -> Result<(), RequestError> {
+fn check_headers(headers: &[(String, String)], body_bytes: u64) -> Result<(), RequestError> {
     for (name, value) in headers {
         if !is_token(name.as_bytes()) {
             return Err(RequestError::HeaderName(name.clone()));
@@ -188,6 +264,9 @@ fn check_headers(headers: &[(String, String)], body: &[u8]) -> Result<(), Reques
         }
         if name.eq_ignore_ascii_case("Transfer-Encoding") {
             return Err(RequestError::TransferEncoding);
+        }
+        if name.eq_ignore_ascii_case("Expect") {
+            return Err(RequestError::Expect);
         }
     }
     let named = |wanted: &'static str| {
@@ -199,10 +278,10 @@ fn check_headers(headers: &[(String, String)], body: &[u8]) -> Result<(), Reques
     let mut lengths = named("Content-Length");
     let is_right = match (lengths.next(), lengths.next()) {
         (None, _) => true,
-        (Some(value), None) => decimal(trim(value.as_bytes())) == Some(body.len() as u64),
+        (Some(value), None) => decimal(trim(value.as_bytes())) == Some(body_bytes),
         (Some(_), Some(_)) => false,
     };
-    if is_right { Ok(()) } else { Err(RequestError::ContentLength { body_bytes: body.len() }) }
+    if is_right { Ok(()) } else { Err(RequestError::ContentLength { body_bytes }) }
 }
 
 fn has_option(headers: &[(String, String)], option: &str) -> bool {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::body::{Body, BodyStep};
+use super::codings::Codings;
 use super::cursor::Cursor;
 use super::error::{EofError, ProtocolError};
 use super::head::Framing;
@@ -195,6 +196,22 @@ impl Parser {
         }
     }
 
+    /// The codings that the content went through, once the final head is whole; none before that. HEAD, 204
+    /// and 304 tell those that the content would have.
+    pub fn codings(&self) -> Codings {
+        match self.status() {
+            Some(_) => self.head.head().content_codings(),
+            None => Codings::NONE,
+        }
+    }
+
+    /// How many interim (1xx) answers to this request have come whole. The first one, where the request said
+    /// `Expect: 100-continue`, is the server's leave to send the body, or shows that it is at work (RFC 9110
+    /// section 10.1.1).
+    pub fn interim(&self) -> u32 {
+        self.head.interim()
+    }
+
     /// Bytes of content that are sure to come next with no framing between them: the rest of the body or
     /// of the chunk, `u64::MAX` where the body ends by the server's close, and 0 where that isn't known
     /// or there is no body.
@@ -250,7 +267,7 @@ impl Parser {
     fn end_of_head(&mut self) -> Result<Step, ProtocolError> {
         let head = self.head.head();
         let framing = head.framing(self.request)?;
-        self.reusable = self.request.keep_alive && head.persists() && framing != Framing::UntilClose;
+        self.reusable = self.request.keep_alive && self.head.persists() && framing != Framing::UntilClose;
         self.phase = match framing {
             Framing::None => Phase::Complete,
             Framing::Length(remaining) => {

@@ -76,23 +76,37 @@ fn not_alphanumeric_or_hyphen(word: u64) -> u64 {
 /// The index of the first LF.
 #[inline]
 pub(super) fn find_lf(bytes: &[u8]) -> Option<usize> {
+    find::<b'\n', 0xff>(bytes)
+}
+
+/// The index of the first LF, NUL, STX or backspace, which are all that is 0 but for the bits of LF: so one
+/// comparison finds the end of a line and what must not be in it.
+#[inline]
+pub(super) fn find_lf_or_nul(bytes: &[u8]) -> Option<usize> {
+    find::<0, { !b'\n' }>(bytes)
+}
+
+/// The index of the first byte that is `WANTED` in the bits of `MASK`.
+#[inline]
+fn find<const WANTED: u8, const MASK: u8>(bytes: &[u8]) -> Option<usize> {
+    let is_found = |byte: u8| (byte ^ WANTED) & MASK == 0;
     let (pairs, rest) = bytes.as_chunks();
     for (nth, pair) in pairs.iter().enumerate() {
         // The compiler makes one comparison of sixteen bytes of this, since it has no branches.
-        if pair.iter().fold(false, |found, &byte| found | (byte == b'\n')) {
-            return Some(nth * pair.len() + lf_of_pair(pair));
+        if pair.iter().fold(false, |found, &byte| found | is_found(byte)) {
+            return Some(nth * pair.len() + find_in_pair::<WANTED, MASK>(pair));
         }
     }
     let at = bytes.len() - rest.len();
-    rest.iter().position(|&byte| byte == b'\n').map(|found| at + found)
+    rest.iter().position(|&byte| is_found(byte)).map(|found| at + found)
 }
 
-/// The index of the first LF in a pair of words that has one.
+/// The same in a pair of words that has one.
 #[inline]
-fn lf_of_pair(pair: &[u8; 2 * WORD]) -> usize {
+fn find_in_pair<const WANTED: u8, const MASK: u8>(pair: &[u8; 2 * WORD]) -> usize {
     let (words, _) = pair.as_chunks();
     let marks = |word: [u8; WORD]| {
-        let differs = u64::from_le_bytes(word) ^ repeat(b'\n');
+        let differs = (u64::from_le_bytes(word) ^ repeat(WANTED)) & repeat(MASK);
         // Marks the bytes that are 0. The lowest mark is right; a borrow may set more behind it.
         differs.wrapping_sub(repeat(1)) & !differs & HIGH
     };

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use super::Tallies;
+
 /// A number of things that there are at the moment.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(Cell<u32>);
@@ -32,4 +34,6 @@ pub(crate) struct Gauges {
     pub(crate) in_flight: Gauge,
     /// Open connections.
     pub(crate) connections: Gauge,
+    /// What was counted of each address since the last second was handed over.
+    pub(crate) tallies: Tallies,
 }

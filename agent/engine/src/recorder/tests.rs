@@ -35,10 +35,13 @@ fn ended(at_ms: u64, end: Result<u16, Ending>) -> Ended {
         asked: Asked { step: 1, part: Part::Measured, due_ns, taken_ns },
         at_ns,
         waited_ns: Some(2 * MS),
-        connecting_ns: None,
+        opened: None,
         marks: Marks { sending_ns: at_ns - 5 * MS, sent_ns: Some(at_ns - 4 * MS), first_byte_ns: at_ns - MS },
-        traffic: Traffic { bytes_sent: 30, bytes_received: 50, resent: 0 },
-        ending: end.err().unwrap_or(Ending::Answered),
+        traffic: Traffic { bytes_sent: 30, bytes_received: 50, ..Traffic::default() },
+        ending: match end {
+            Ok(status) => Ending::Answered { fault: (status >= 400).then_some(ErrorKind::Status) },
+            Err(ending) => ending,
+        },
         outcome: Outcome { status: end.unwrap_or(0), body_bytes: 5, head_bytes: 40, reusable: true },
     }
 }

@@ -1,6 +1,8 @@
 //! One worker's results of one second.
 
-use volley_stats::{Iterations, Part, Row, Second, StepId, Timing};
+use std::sync::Arc;
+
+use volley_stats::{AddressCounts, Iterations, Part, Row, Second, StepId, Timing};
 
 /// One worker's results of one second.
 #[derive(Debug, Default)]
@@ -16,6 +18,8 @@ pub(crate) struct WorkerWindow {
     pub(crate) polled_ns: u64,
     /// What was taken up or missed now and had been due in an earlier second.
     pub(crate) earlier: Vec<Earlier>,
+    /// What went to each address.
+    pub(crate) addresses: Vec<(Arc<str>, AddressCounts)>,
 }
 
 /// What is recorded of one part.
@@ -89,6 +93,7 @@ impl WorkerWindow {
         self.stall_max_ns = 0;
         self.polled_ns = 0;
         self.earlier.clear();
+        self.addresses.clear();
     }
 
     /// Whether nothing happened.

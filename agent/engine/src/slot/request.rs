@@ -5,13 +5,14 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use volley_stats::{ErrorKind, Part};
+use volley_stats::ErrorKind;
 
-use super::{Ahead, Slot};
-use crate::connection::{Connection, Stream};
+use super::Slot;
+use super::connecting::Ahead;
+use crate::connection::{Connection, Idle};
 use crate::control::NEVER;
-use crate::failure;
-use crate::http1::Prepared;
+use crate::exchange::{Exchange, Line};
+use crate::prepared_step::{PreparedStep, Waits};
 use crate::recorder::{Ended, Ending, Traffic};
 use crate::spin::SPIN_NS;
 use crate::worker::Worker;
@@ -21,7 +22,7 @@ const AT_THE_END: u64 = NEVER - 1;
 
 /// Why an attempt at a request gave no answer.
 #[derive(Clone, Copy)]
-enum Miss {
+pub(super) enum Miss {
     /// It failed.
     Failed(ErrorKind),
     /// The deadline passed, or the run ended; [`Slot::on_expiry`] and the worker know which.
@@ -34,11 +35,13 @@ impl Slot {
     #[inline]
     pub(super) async fn request(&mut self, worker: &Rc<Worker>, has_waited: bool) -> Ending {
         self.traffic = Traffic::default();
-        self.connecting_ns = None;
-        if !worker.has_lease(self.now_ns) {
+        self.opened = None;
+        let ahead = self.ahead.take();
+        // A connection that has failed is known to have, whatever became of the lease since.
+        let has_failed = ahead.as_ref().is_some_and(|ahead| ahead.result.is_err());
+        if !has_failed && !worker.has_lease(self.now_ns) {
             self.await_lease(worker, AT_THE_END).await;
         }
-        let ahead = self.ahead.take();
         let waited_ns =
             (has_waited && ahead.is_none()).then(|| self.now_ns.saturating_sub(self.asked.taken_ns));
         let ending = match self.begin(worker, ahead) {
@@ -50,7 +53,7 @@ impl Slot {
         };
         worker.deadlines.clear(self.index);
         let outcome = self.exchange.outcome();
-        if ending != Ending::Answered || !outcome.reusable {
+        if !ending.is_answered() || !outcome.reusable {
             self.connection = None;
         }
         worker.roll(self.now_ns);
@@ -58,12 +61,16 @@ impl Slot {
             asked: self.asked,
             at_ns: self.now_ns,
             waited_ns,
-            connecting_ns: self.connecting_ns,
+            opened: self.opened,
             marks: self.exchange.marks(),
             traffic: self.traffic,
             ending,
             outcome,
         });
+        if worker.requests[self.asked.step].check.body.is_some() {
+            // Looking at a body takes its time, which is neither this request's nor the next one's.
+            self.now_ns = worker.clock.now_ns();
+        }
         ending
     }
 
@@ -76,7 +83,9 @@ impl Slot {
         }
         match ahead.map(|ahead| ahead.result) {
             None => {}
-            Some(Ok(())) => self.connecting_ns = Some(self.now_ns.saturating_sub(self.asked.taken_ns)),
+            Some(Ok(opened)) => {
+                self.opened = Some(opened.last(self.now_ns.saturating_sub(self.asked.taken_ns)));
+            }
             Some(Err(kind)) => return Some(Ending::Failed(kind)),
         }
         self.deadline_ns = self.now_ns.saturating_add(worker.timeout_ns);
@@ -92,10 +101,11 @@ impl Slot {
             Ok(()) if self.exchange.came_in_one_piece() => self.exchange.marks().first_byte_ns,
             _ => worker.clock.now_ns(),
         };
+        let step = &worker.requests[self.asked.step];
         match result {
             // The watch over deadlines is coarse; the verdict isn't.
             Ok(()) if self.now_ns > self.deadline_ns => Ending::Failed(ErrorKind::TotalTimeout),
-            Ok(()) => Ending::Answered,
+            Ok(()) => Ending::Answered { fault: self.exchange.fault(step) },
             Err(Miss::Failed(kind)) => Ending::Failed(kind),
             Err(Miss::Expired) if worker.is_cancelled() => Ending::Cancelled,
             Err(Miss::Expired) => self.on_expiry,
@@ -105,47 +115,66 @@ impl Slot {
     /// On the connection at hand, then on a fresh one where that was closed under the request.
     #[inline]
     async fn attempts(&mut self, worker: &Rc<Worker>) -> Result<(), Miss> {
-        let request = &worker.requests[self.asked.step];
+        let step = &worker.requests[self.asked.step];
         if self.has_quiet_connection(worker) {
-            match self.exchange(worker, request).await {
-                Err(Miss::Failed(kind)) if self.exchange.may_be_repeated(kind, request) => {
-                    self.traffic.resent += u64::from(self.exchange.bytes_sent() > 0);
-                    self.connection = None;
-                    self.now_ns = worker.clock.now_ns();
+            let is_reused = self.connection.as_ref().is_some_and(Connection::is_reused);
+            let result = self.exchange(worker, step).await;
+            match result {
+                Err(Miss::Failed(kind)) if is_reused && self.exchange.was_closed(kind) => {
+                    self.traffic.connections_closed += 1;
                 }
-                result => return result,
+                _ => return result,
             }
+            if !self.exchange.may_be_repeated(step) {
+                return result;
+            }
+            self.traffic.resent += u64::from(self.exchange.bytes_sent() > 0);
+            self.connection = None;
+            self.now_ns = worker.clock.now_ns();
         }
         self.connect(worker).await?;
-        self.exchange(worker, request).await
+        self.exchange(worker, step).await
     }
 
-    /// Whether there is a connection to re-use. One that the target closed while it lay idle is let go, which is no
-    /// failure of anybody's.
+    /// Whether there is a connection to re-use. One that the target closed while it lay idle, or that it said something on,
+    /// is let go, which is no failure of anybody's.
     #[inline]
     fn has_quiet_connection(&mut self, worker: &Worker) -> bool {
-        let mut buffer = worker.buffer.borrow_mut();
-        self.connection.take_if(|idle| !idle.is_quiet(&mut buffer));
-        self.connection.is_some()
+        let Some(connection) = &mut self.connection else { return false };
+        let idle = connection.idle(&mut worker.buffer.borrow_mut());
+        if idle != Idle::Quiet {
+            self.traffic.connections_closed += u64::from(idle == Idle::Closed);
+            self.connection = None;
+        }
+        idle == Idle::Quiet
     }
 
     #[inline]
-    async fn exchange(&mut self, worker: &Worker, request: &Prepared) -> Result<(), Miss> {
+    async fn exchange(&mut self, worker: &Worker, step: &PreparedStep) -> Result<(), Miss> {
         let Some(connection) = &mut self.connection else {
             return Err(Miss::Failed(ErrorKind::ClosedEarly));
         };
-        let (exchange, slot) = (&mut self.exchange, self.index);
-        let bytes = request.bytes_of(self.turn.n, &mut self.scratch);
-        exchange.begin(request, self.now_ns);
+        let (exchange, slot, deadline_ns) = (&mut self.exchange, self.index, self.deadline_ns);
+        let bytes = step.request.bytes_of(self.turn.n, &mut self.scratch);
+        exchange.begin(step, self.now_ns);
         let spins = worker.spinning.for_answer(worker.gauges.in_flight.get());
         let result = poll_fn(|cx| {
-            if worker.deadlines.is_expired(slot) {
-                return Poll::Ready(Err(Miss::Expired));
+            if worker.deadlines.is_expired(slot)
+                && let Some(miss) = overdue(worker, exchange, &step.waits, deadline_ns)
+            {
+                return Poll::Ready(Err(miss));
             }
             let mut buffer = worker.buffer.borrow_mut();
-            let poll = exchange.poll(cx, connection, bytes, &mut buffer, worker.clock);
-            if spins && poll.is_pending() {
-                spin(cx, worker, exchange.marks().sent_ns);
+            let clock = worker.clock;
+            let mut line = Line { connection, step, bytes, buffer: &mut buffer, clock };
+            let poll = exchange.poll(cx, &mut line);
+            if poll.is_pending() {
+                if step.waits.are_set() {
+                    worker.watch(slot, exchange.due_ns(&step.waits).min(deadline_ns));
+                }
+                if spins {
+                    spin(cx, worker, exchange.marks().sent_ns);
+                }
             }
             poll.map_err(Miss::Failed)
         })
@@ -153,80 +182,25 @@ impl Slot {
         if spins {
             worker.spinning.saw(exchange.marks().answer_ns());
         }
-        self.traffic.bytes_sent += exchange.bytes_sent();
-        self.traffic.bytes_received += exchange.bytes_received();
+        self.enter_attempt();
         result
     }
 
-    /// Opens the first connection of a slot, before it takes an arrival: whoever is free sooner may have that.
-    #[cold]
-    pub(super) async fn connect_ahead(&mut self, worker: &Rc<Worker>) -> Option<Ahead> {
-        let from_ns = self.now_ns;
-        self.deadline_ns = from_ns.saturating_add(worker.timeout_ns);
-        let result = match self.open(worker, 0, worker.part_at(from_ns)).await {
-            Ok(()) => Ok(()),
-            Err(Miss::Failed(kind)) => Err(kind),
-            Err(Miss::Expired) => Err(ErrorKind::ConnectTimeout),
-        };
-        worker.deadlines.clear(self.index);
-        self.now_ns = worker.clock.now_ns();
-        Some(Ahead { from_ns, result })
-    }
-
-    /// Opens a connection, and waits for the lease where it ran out meanwhile.
-    async fn connect(&mut self, worker: &Rc<Worker>) -> Result<(), Miss> {
-        let from_ns = self.now_ns;
-        self.open(worker, self.asked.step, self.asked.part).await?;
-        self.connecting_ns = Some(self.now_ns - from_ns);
-        self.on_expiry = Ending::Cancelled;
-        self.await_lease(worker, self.deadline_ns).await;
-        if worker.deadlines.is_expired(self.index) {
-            return Err(Miss::Expired);
+    /// Adds what an attempt put on the wire and took from it to what its request did.
+    #[inline]
+    fn enter_attempt(&mut self) {
+        let Some(connection) = &mut self.connection else { return };
+        if self.exchange.bytes_sent() > 0 {
+            connection.count_request();
+            self.traffic.connections_reused += u64::from(connection.is_reused());
+            connection.mark_used();
         }
-        self.on_expiry = Ending::Failed(ErrorKind::TotalTimeout);
-        Ok(())
-    }
-
-    /// Opens a connection, within the time that there is for that.
-    async fn open(&mut self, worker: &Rc<Worker>, step: usize, part: Part) -> Result<(), Miss> {
-        self.on_expiry = Ending::Failed(ErrorKind::ConnectTimeout);
-        let connect_by_ns = self.now_ns.saturating_add(worker.connect_timeout_ns);
-        worker.watch(self.index, connect_by_ns.min(self.deadline_ns));
-        let stream = self.connect_to_any(worker).await?;
-        worker.watch(self.index, self.deadline_ns);
-        self.now_ns = worker.clock.now_ns();
-        self.connection = Some(Connection::new(stream, &worker.gauges));
-        worker.roll(self.now_ns);
-        worker.recorder.borrow_mut().connection_opened(step, part);
-        Ok(())
-    }
-
-    /// Tries the ways to the target in turn, beginning with the one that worked last.
-    async fn connect_to_any(&mut self, worker: &Worker) -> Result<Stream, Miss> {
-        let mut failure = ErrorKind::Resolve;
-        for _ in 0..worker.target.ways() {
-            match self.connect_by(worker, self.way).await {
-                Err(Miss::Failed(kind)) => failure = kind,
-                result => return result,
-            }
-            self.way = (self.way + 1) % worker.target.ways();
-        }
-        Err(Miss::Failed(failure))
-    }
-
-    async fn connect_by(&self, worker: &Worker, way: usize) -> Result<Stream, Miss> {
-        let mut connecting = pin!(worker.target.connect(way));
-        poll_fn(|cx| {
-            if worker.deadlines.is_expired(self.index) {
-                return Poll::Ready(Err(Miss::Expired));
-            }
-            connecting.as_mut().poll(cx).map_err(|error| Miss::Failed(failure::of_connecting(&error)))
-        })
-        .await
+        self.traffic.bytes_sent += self.exchange.bytes_sent();
+        self.traffic.bytes_received += self.exchange.bytes_received();
     }
 
     /// Waits until there is a lease, or `until_ns` or the end of the run comes first.
-    async fn await_lease(&mut self, worker: &Worker, until_ns: u64) {
+    pub(super) async fn await_lease(&mut self, worker: &Worker, until_ns: u64) {
         while !worker.has_lease(self.now_ns) && !worker.is_cancelled() {
             worker.watch(self.index, until_ns);
             worker.park(self.index);
@@ -235,6 +209,20 @@ impl Slot {
                 return;
             }
         }
+    }
+}
+
+/// What it means that the slot's deadline has passed: nothing, where the exchange can go on.
+#[cold]
+fn overdue(worker: &Worker, exchange: &mut Exchange, waits: &Waits, deadline_ns: u64) -> Option<Miss> {
+    let now_ns = worker.clock.now_ns();
+    if worker.is_cancelled() || !waits.are_set() {
+        return Some(Miss::Expired);
+    }
+    // Whichever is due first counts, however late the watch is.
+    match exchange.expire(waits, now_ns.min(deadline_ns)) {
+        Some(kind) => Some(Miss::Failed(kind)),
+        None => (now_ns >= deadline_ns).then_some(Miss::Expired),
     }
 }
 

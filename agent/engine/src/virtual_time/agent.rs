@@ -13,11 +13,13 @@ use volley_plan::{Adjust, Plan};
 use volley_stats::{Histogram, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
 
 use super::World;
-use super::target::{AnsweredAt, Seen, Target};
-use crate::connection;
+use super::target::{ANSWER, Answers, Seen, Target};
 use crate::control::Control;
 use crate::deal::Deal;
+use crate::dial;
+use crate::files::Files;
 use crate::merger::Merger;
+use crate::recorder::Gauges;
 use crate::reporter::ToReporter;
 use crate::timer::Timer;
 use crate::worker::{Lines, Worker, WorkerPlan};
@@ -45,7 +47,9 @@ pub(crate) struct Agent {
     commands: Vec<(u64, Command)>,
     /// When its process stands still, in run time.
     stands_still: Range<u64>,
-    answered_at: AnsweredAt,
+    answers: Answers,
+    /// When its target refuses connections, in run time.
+    refuses: Range<u64>,
 }
 
 /// What an agent measured, and what the target saw.
@@ -63,7 +67,11 @@ pub(crate) fn plan(text: &str) -> Plan {
 impl Agent {
     /// An agent that does all of a plan, against a target that takes so long for each answer.
     pub(crate) fn alone(text: &str, answer_ns: u64) -> Self {
-        let plan = plan(text);
+        Self::doing(plan(text)).answered(move |seen| Some(seen.at_ns + answer_ns))
+    }
+
+    /// An agent that does all of a plan, against a target that answers nothing.
+    pub(crate) fn doing(plan: Plan) -> Self {
         let share = Share::all(&plan);
         Self {
             plan: Arc::new(plan),
@@ -74,7 +82,8 @@ impl Agent {
             lease_until_ns: FOR_EVER,
             commands: Vec::new(),
             stands_still: 0..0,
-            answered_at: Rc::new(move |seen| Some(seen.at_ns + answer_ns)),
+            answers: Rc::new(|_| Vec::new()),
+            refuses: 0..0,
         }
     }
 
@@ -119,7 +128,17 @@ impl Agent {
 
     /// With a target that answers at the run times that this gives.
     pub(crate) fn answered(self, at: impl Fn(&Seen) -> Option<u64> + 'static) -> Self {
-        Self { answered_at: Rc::new(at), ..self }
+        self.answered_by(move |seen| at(seen).map(|at_ns| (at_ns, ANSWER)).into_iter().collect())
+    }
+
+    /// With a target that answers in these pieces, each at its run time.
+    pub(crate) fn answered_by(self, answers: impl Fn(&Seen) -> Vec<(u64, &'static [u8])> + 'static) -> Self {
+        Self { answers: Rc::new(answers), ..self }
+    }
+
+    /// With a target that refuses connections within these run times, at their end.
+    pub(crate) fn refused(self, times_ns: Range<u64>) -> Self {
+        Self { refuses: times_ns, ..self }
     }
 
     pub(crate) fn run(self) -> Ran {
@@ -143,6 +162,7 @@ impl Agent {
             seed: 1,
             clock: world.clock(),
             spin: Spin::Off,
+            files: None,
         };
         Control::new(Deal::new(&setup).expect("a share of the plan"))
     }
@@ -151,11 +171,11 @@ impl Agent {
         let world = World::new();
         world.stand_still(START_NS + self.stands_still.start..START_NS + self.stands_still.end);
         let runtime = world.runtime();
-        let target = Target::new(world, START_NS, Rc::clone(&self.answered_at));
+        let target = Target::new(world, START_NS, Rc::clone(&self.answers), self.refuses.clone());
         let control = Arc::new(self.control(world));
         let plan = WorkerPlan {
             plan: Arc::clone(&self.plan),
-            requests: prepare::requests(&self.plan).expect("requests"),
+            requests: prepare::requests(&self.plan, &Files::new(None)).expect("requests"),
             index,
             workers: control.workers(),
             seed: 1,
@@ -176,7 +196,8 @@ impl Agent {
         let (_to_worker, cleared) = mpsc::channel();
         let lines = Lines { control, events: unbounded_channel().0, to_reporter, cleared };
         let timer = Timer::of_test(world.clock(), world.alarm());
-        Worker::run_on(&runtime, &timer, plan, connection::Target::Virtual(target.clone()), lines, || ());
+        let dialled = |gauges: &Rc<Gauges>| dial::Target::Virtual(target.clone(), Rc::clone(gauges));
+        Worker::run_on(&runtime, &timer, plan, dialled, lines, || ());
         for message in reported.try_iter() {
             if let ToReporter::Window { second, next, window, .. } = message {
                 merger.add(index, second, next, &window);

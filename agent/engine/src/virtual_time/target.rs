@@ -3,15 +3,18 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::rc::Rc;
 
+use rustix::io::Errno;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 use super::World;
 
 /// Room on the way to the target and back.
 const PIPE_BYTES: usize = 64 * 1024;
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+/// The usual answer.
+pub(crate) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// A request as the target saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,20 +22,27 @@ pub(crate) struct Seen {
     /// When it was there whole, in run time.
     pub(crate) at_ns: u64,
     pub(crate) connection: u32,
+    /// Its path. The body of one that asked first is a request of its own, with [`BODY`] as its path.
     pub(crate) path: String,
     /// The number of its iteration, where the request tells it.
     pub(crate) n: Option<u64>,
 }
 
-/// When a request is answered that came at this run time, with this path; never, where it gives nothing.
-pub(crate) type AnsweredAt = Rc<dyn Fn(&Seen) -> Option<u64>>;
+/// In place of a path: the body that an earlier request had asked about.
+pub(crate) const BODY: &str = "body";
+
+/// The pieces in which a request is answered that came at this run time, with this path, each with its run time; none where
+/// it isn't.
+pub(crate) type Answers = Rc<dyn Fn(&Seen) -> Vec<(u64, &'static [u8])>>;
 
 /// A target.
 #[derive(Clone)]
 pub(crate) struct Target {
     world: &'static World,
     start_ns: u64,
-    answered_at: AnsweredAt,
+    answers: Answers,
+    /// Within these run times it takes no connection, and refuses those that were tried at their end.
+    refuses: Range<u64>,
     seen: Rc<RefCell<Vec<Seen>>>,
     connections: Rc<Cell<u32>>,
 }
@@ -44,8 +54,8 @@ impl fmt::Debug for Target {
 }
 
 impl Target {
-    pub(crate) fn new(world: &'static World, start_ns: u64, answered_at: AnsweredAt) -> Self {
-        Self { world, start_ns, answered_at, seen: Rc::default(), connections: Rc::default() }
+    pub(crate) fn new(world: &'static World, start_ns: u64, answers: Answers, refuses: Range<u64>) -> Self {
+        Self { world, start_ns, answers, refuses, seen: Rc::default(), connections: Rc::default() }
     }
 
     /// Everything that it saw, in order.
@@ -54,6 +64,10 @@ impl Target {
     }
 
     pub(crate) async fn connect(&self) -> io::Result<DuplexStream> {
+        if self.refuses.contains(&self.world.now_ns().saturating_sub(self.start_ns)) {
+            self.world.sleep_until(self.start_ns + self.refuses.end).await;
+            return Err(Errno::CONNREFUSED.into());
+        }
         let (ours, theirs) = duplex(PIPE_BYTES);
         let connection = self.connections.replace(self.connections.get() + 1);
         tokio::task::spawn_local(self.clone().serve(theirs, connection));
@@ -62,32 +76,64 @@ impl Target {
 
     async fn serve(self, mut stream: DuplexStream, connection: u32) {
         let mut read = Vec::new();
-        while let Some((path, n)) = next_request(&mut stream, &mut read).await {
+        let mut asked_bytes = 0;
+        while let Some(Request { path, n, body_bytes }) = next(&mut stream, &mut read, asked_bytes).await {
+            asked_bytes = body_bytes;
             let seen = Seen { at_ns: self.world.now_ns() - self.start_ns, connection, path, n };
-            let answered_at = (self.answered_at)(&seen);
+            let answer = (self.answers)(&seen);
             self.seen.borrow_mut().push(seen);
-            match answered_at {
-                Some(at_ns) => self.world.sleep_until(self.start_ns + at_ns).await,
-                None => std::future::pending().await,
-            }
-            if stream.write_all(ANSWER).await.is_err() {
-                return;
+            for (at_ns, piece) in answer {
+                self.world.sleep_until(self.start_ns + at_ns).await;
+                if stream.write_all(piece).await.is_err() {
+                    return;
+                }
             }
         }
     }
 }
 
-/// The path of the next request, and the number that it tells in its line `x-n`; nothing when there is none.
-async fn next_request(stream: &mut DuplexStream, read: &mut Vec<u8>) -> Option<(String, Option<u64>)> {
+/// What comes next on a connection.
+struct Request {
+    path: String,
+    n: Option<u64>,
+    /// So long a body follows once there is leave.
+    body_bytes: usize,
+}
+
+/// The body that was asked about, or else the next request, and the number that it tells in its line `x-n`; nothing when
+/// there is none.
+async fn next(stream: &mut DuplexStream, read: &mut Vec<u8>, asked_bytes: usize) -> Option<Request> {
+    if asked_bytes > 0 {
+        take(stream, read, asked_bytes).await?;
+        return Some(Request { path: BODY.to_owned(), n: None, body_bytes: 0 });
+    }
     loop {
         if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
             let head: Vec<u8> = read.drain(..end + 4).collect();
             let head = String::from_utf8(head).ok()?;
-            let n = head.lines().find_map(|line| line.strip_prefix("x-n: ")?.parse().ok());
-            return head.split(' ').nth(1).map(|path| (path.to_owned(), n));
+            let line = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
+            let n = line("x-n: ").and_then(|n| n.parse().ok());
+            let body_bytes = line("Content-Length: ").map_or(0, |bytes| bytes.parse().expect("a length"));
+            let path = head.split(' ').nth(1)?.to_owned();
+            if line("Expect: ").is_some() {
+                return Some(Request { path, n, body_bytes });
+            }
+            take(stream, read, body_bytes).await?;
+            return Some(Request { path, n, body_bytes: 0 });
         }
-        if stream.read_buf(read).await.ok()? == 0 {
-            return None;
-        }
+        more(stream, read).await?;
     }
+}
+
+/// Reads a body away.
+async fn take(stream: &mut DuplexStream, read: &mut Vec<u8>, bytes: usize) -> Option<()> {
+    while read.len() < bytes {
+        more(stream, read).await?;
+    }
+    read.drain(..bytes);
+    Some(())
+}
+
+async fn more(stream: &mut DuplexStream, read: &mut Vec<u8>) -> Option<()> {
+    (stream.read_buf(read).await.ok()? > 0).then_some(())
 }

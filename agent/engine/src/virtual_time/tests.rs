@@ -7,6 +7,7 @@ mod limits;
 mod open;
 mod scenarios;
 mod stalls;
+mod timeouts;
 
 use super::agent::{Agent, Ran, plan};
 use super::target::Seen;

@@ -156,7 +156,7 @@ impl Worker {
             asked: Asked { step, part: turn.part, due_ns: turn.due_ns, taken_ns: now_ns },
             at_ns: now_ns,
             waited_ns: None,
-            connecting_ns: None,
+            opened: None,
             marks: Marks::default(),
             traffic: Traffic::default(),
             ending: Ending::Cancelled,

@@ -6,12 +6,15 @@ use std::sync::mpsc;
 use std::thread;
 
 use tokio::sync::mpsc::unbounded_channel;
+use volley_plan::Resolve;
 use volley_plan::allow::AllowList;
 use volley_plan::link::Share;
 use volley_stats::{Counters, ErrorKind};
 
 use super::*;
 use crate::deal::Deal;
+use crate::dial::{DialPlan, Lookup, Site};
+use crate::files::Files;
 use crate::{Command, Setup, prepare};
 
 const REQUESTS: u64 = 60;
@@ -45,7 +48,8 @@ fn run_on(addresses: Vec<SocketAddr>) -> Counters {
     let (clock, spin, seed) = (Clock::start(), Spin::Off, 1);
     let (share, allow) = (Share::all(&plan), Arc::new(AllowList::anything()));
     let adjusted = Vec::new();
-    let setup = Setup { plan: Arc::clone(&plan), share, adjusted, allow, workers: 1, seed, clock, spin };
+    let setup =
+        Setup { plan: Arc::clone(&plan), share, adjusted, allow, workers: 1, seed, clock, spin, files: None };
     let control = Arc::new(Control::new(Deal::new(&setup).unwrap()));
     let start = Command::Start { at_ns: clock.now_ns(), from_ns: 0, lease_until_ns: u64::MAX };
     for command in [Command::Grant { from: 0, to: REQUESTS, last: true }, start] {
@@ -53,9 +57,13 @@ fn run_on(addresses: Vec<SocketAddr>) -> Counters {
     }
     let (to_reporter, reported) = mpsc::channel();
     let (_to_worker, cleared) = mpsc::channel();
-    let requests = prepare::requests(&plan).unwrap();
+    let requests = prepare::requests(&plan, &Files::new(None)).unwrap();
+    let lookup = Arc::new(Lookup::new(&plan).unwrap());
+    let site = |address| Site::Tcp { host: "localhost".into(), address };
+    let sites = addresses.into_iter().map(site).collect();
+    let dial = DialPlan { lookup, sites, resolve: Resolve::Once, tls: None };
     let worker = WorkerPlan { plan, requests, index: 0, workers: 1, seed, clock, spin };
-    run(worker, addresses, Lines { control, events: unbounded_channel().0, to_reporter, cleared });
+    run(worker, dial, Lines { control, events: unbounded_channel().0, to_reporter, cleared });
     let mut counters = Counters::default();
     for message in reported {
         if let ToReporter::Window { mut window, .. } = message {

@@ -1,8 +1,8 @@
 //! The thread of a worker, from its event loop to its farewell.
 
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use rustix::thread::gettid;
@@ -10,8 +10,9 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use super::{Lines, Worker, WorkerPlan};
 use crate::Clock;
-use crate::connection::Target;
+use crate::dial::{DialPlan, Dialer, Target};
 use crate::health::ThreadTime;
+use crate::recorder::Gauges;
 use crate::reporter::ToReporter;
 use crate::timer::Timer;
 
@@ -29,7 +30,7 @@ impl Drop for Farewell {
 }
 
 /// The whole life of a worker's thread.
-pub(crate) fn run(plan: WorkerPlan, addresses: Vec<SocketAddr>, lines: Lines) {
+pub(crate) fn run(plan: WorkerPlan, dial: DialPlan, lines: Lines) {
     let to_reporter = lines.to_reporter.clone();
     let _farewell = Farewell { worker: plan.index, to_reporter: to_reporter.clone() };
     let (runtime, timer) = match event_loop(plan.clock) {
@@ -42,12 +43,21 @@ pub(crate) fn run(plan: WorkerPlan, addresses: Vec<SocketAddr>, lines: Lines) {
     let stands_by = || {
         let _ = to_reporter.send(ToReporter::Standing(Ok(gettid())));
     };
-    Worker::run_on(&runtime, &timer, plan, Target::Addresses(addresses), lines, stands_by);
+    let (clock, control) = (plan.clock, Arc::clone(&lines.control));
+    let target = |gauges: &Rc<Gauges>| Target::Sockets(Dialer::new(dial, clock, control, gauges));
+    Worker::run_on(&runtime, &timer, plan, target, lines, stands_by);
+    // A resolver that is still asked for a name can't be interrupted, and nobody waits for it any more.
+    runtime.shutdown_background();
 }
+
+/// Most threads of a worker that resolve names.
+const RESOLVERS: usize = 64;
 
 /// Without tokio's own timers: see [`Timer`].
 fn event_loop(clock: Clock) -> io::Result<(LocalRuntime, Timer)> {
-    let runtime = Builder::new_current_thread().enable_io().build_local(LocalOptions::default())?;
+    let mut builder = Builder::new_current_thread();
+    builder.enable_io().max_blocking_threads(RESOLVERS).thread_name("volley-resolver");
+    let runtime = builder.build_local(LocalOptions::default())?;
     let timer = {
         let _inside = runtime.enter();
         Timer::new(clock)?
@@ -61,7 +71,7 @@ impl Worker {
         runtime: &LocalRuntime,
         timer: &Timer,
         plan: WorkerPlan,
-        target: Target,
+        target: impl FnOnce(&Rc<Gauges>) -> Target,
         lines: Lines,
         stands_by: impl FnOnce(),
     ) {

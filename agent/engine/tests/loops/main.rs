@@ -3,10 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic where it stands")]
 
 mod answers;
+mod bodies;
 mod changes;
+mod checks;
 mod connections;
 mod counts;
+mod destinations;
 mod open;
+mod reuse;
 mod run;
 mod target;
 mod times;
+mod tls;
+mod tls_target;

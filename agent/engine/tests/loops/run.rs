@@ -1,6 +1,7 @@
 //! A run of an engine, with the test in the coordinator's place.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use volley_engine::{Clock, Command, Engine, Event, Setup, Spin};
 use volley_plan::allow::AllowList;
 use volley_plan::link::Share;
-use volley_plan::{Amount, Ledger, Model, Plan, Step};
-use volley_stats::{Counters, ErrorKind, Iterations, SECOND_NS, TotalRow, Window};
+use volley_plan::{Amount, Ledger, Model, Plan, Request, Step};
+use volley_stats::{AddressCounts, Addresses, Counters, ErrorKind, Iterations, SECOND_NS, TotalRow, Window};
 
 /// No test waits longer for one event.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,6 +29,12 @@ pub(crate) fn two_steps(address: SocketAddr, rest: &str) -> Plan {
     second.path = "/second".to_owned();
     plan.scenarios[0].steps.push(Step::Request(second));
     plan
+}
+
+/// The first request of a plan.
+pub(crate) fn first(plan: &mut Plan) -> &mut Request {
+    let Step::Request(request) = &mut plan.scenarios[0].steps[0] else { panic!("no request") };
+    request
 }
 
 /// An engine that a test drives.
@@ -61,6 +68,16 @@ impl Report {
     /// The failures by kind.
     pub(crate) fn errors(&self) -> Vec<(ErrorKind, u64)> {
         self.counters().errors.iter().collect()
+    }
+
+    /// Connections, failures and requests by address.
+    pub(crate) fn addresses(&self) -> Vec<(String, u64, u64, u64)> {
+        let mut sum = Addresses::default();
+        self.windows.iter().for_each(|window| sum.merge(&window.addresses));
+        let of = |(address, counts): (&str, &AddressCounts)| {
+            (address.to_owned(), counts.connections, counts.failures, counts.requests)
+        };
+        sum.iter().map(of).collect()
     }
 
     /// The largest number of users, of connections and of requests in flight that a second shows.
@@ -145,8 +162,24 @@ impl Run {
         Self::launch_share(plan, share, workers, AllowList::anything())
     }
 
+    /// The same with a folder for files that the plan names.
+    pub(crate) fn launch_with_files(plan: Plan, workers: usize, files: Option<PathBuf>) -> Self {
+        let share = Share::all(&plan);
+        Self::launch_setup(plan, share, workers, AllowList::anything(), files)
+    }
+
     /// An engine for a share of a plan, which may be sent to these targets.
     pub(crate) fn launch_share(plan: Plan, share: Share, workers: usize, allow: AllowList) -> Self {
+        Self::launch_setup(plan, share, workers, allow, None)
+    }
+
+    fn launch_setup(
+        plan: Plan,
+        share: Share,
+        workers: usize,
+        allow: AllowList,
+        files: Option<PathBuf>,
+    ) -> Self {
         let (granted, users) = match &plan.load.model {
             Model::Closed(load) => match load.iterations {
                 Some(Amount::InAll(iterations)) => (Some(iterations), load.users.most()),
@@ -156,7 +189,8 @@ impl Run {
         };
         let (clock, spin, plan) = (Clock::start(), Spin::Auto, Arc::new(plan));
         let allow = Arc::new(allow);
-        let setup = Setup { plan, share, adjusted: Vec::new(), allow, workers, seed: 1, clock, spin };
+        let adjusted = Vec::new();
+        let setup = Setup { plan, share, adjusted, allow, workers, seed: 1, clock, spin, files };
         let (engine, events) = Engine::launch(setup);
         Self {
             engine: Some(engine),
@@ -167,6 +201,20 @@ impl Run {
             grant_bound: u64::MAX,
             late_rows: false,
             report: Report::default(),
+        }
+    }
+
+    /// Waits until it is ready, and starts it now.
+    pub(crate) async fn starts(&mut self) {
+        assert_eq!(self.event().await, Event::Ready);
+        self.start(FOR_EVER);
+    }
+
+    /// Waits until it refuses; says why.
+    pub(crate) async fn refuses(&mut self) -> String {
+        match self.event().await {
+            Event::Refused { reason } => reason,
+            other => panic!("{other:?} in place of a refusal"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A target that does what a test tells it, on raw sockets, and counts what it saw.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -63,6 +63,50 @@ impl Peer {
         Some(())
     }
 
+    /// Waits for a whole request and counts it; `look` is given its body piece by piece, and nothing of it is kept. Gives
+    /// the body's length, or nothing when the client is gone before its end.
+    pub(crate) fn streamed(&mut self, mut look: impl FnMut(&[u8])) -> Option<usize> {
+        self.head()?;
+        let end = self.read.windows(4).position(|four| four == b"\r\n\r\n")?;
+        let head = String::from_utf8_lossy(&self.read[..end]).to_ascii_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())?;
+        let mut left: usize = length;
+        self.read.drain(..end + 4);
+        let mut piece = vec![0; 256 * 1024];
+        while left > 0 {
+            if self.read.is_empty() {
+                let most = left.min(piece.len());
+                let bytes = self.stream.read(&mut piece[..most]).ok().filter(|&bytes| bytes > 0)?;
+                look(&piece[..bytes]);
+                left -= bytes;
+            } else {
+                let bytes = left.min(self.read.len());
+                look(&self.read[..bytes]);
+                self.read.drain(..bytes);
+                left -= bytes;
+            }
+        }
+        self.seen.requests.fetch_add(1, Ordering::SeqCst);
+        Some(length)
+    }
+
+    /// Whether the client says nothing for so long.
+    pub(crate) fn is_silent_for(&mut self, time: Duration) -> bool {
+        self.stream.set_read_timeout(Some(time)).unwrap();
+        let heard = self.stream.peek(&mut [0]);
+        self.stream.set_read_timeout(None).unwrap();
+        self.body_bytes() == 0
+            && heard.is_err_and(|error| {
+                matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+            })
+    }
+
+    /// Bytes that came behind the head that is waiting.
+    fn body_bytes(&self) -> usize {
+        let end = self.read.windows(4).position(|four| four == b"\r\n\r\n");
+        end.map_or(0, |end| self.read.len() - end - 4)
+    }
+
     fn more(&mut self) -> Option<()> {
         let mut piece = [0; 16 * 1024];
         let bytes = self.stream.read(&mut piece).ok().filter(|&bytes| bytes > 0)?;
@@ -107,7 +151,15 @@ pub(crate) struct Target {
 impl Target {
     /// Serves each connection by `serve`, which closes it by returning.
     pub(crate) fn new(serve: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
-        let listener = listener(4096);
+        Self::on(listener(4096), serve)
+    }
+
+    /// The same on another of this machine's addresses.
+    pub(crate) fn at(ip: IpAddr, serve: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
+        Self::on(TcpListener::bind((ip, 0)).unwrap(), serve)
+    }
+
+    fn on(listener: TcpListener, serve: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
         let address = listener.local_addr().unwrap();
         let (seen, ended) = (Arc::<Seen>::default(), Arc::<AtomicBool>::default());
         let serve = Arc::new(serve);

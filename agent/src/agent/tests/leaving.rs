@@ -102,6 +102,11 @@ async fn a_second_word_stops_the_run_at_once() {
         conversation.answer_ping(&mut vec![]).await;
     }
     assert!(matches!(stops(&engines).as_slice(), [Command::Stop { drain_ns: 0, .. }]));
+    let said = conversation.report().await;
+    assert!(
+        matches!(said, FromAgent::Report { report: Report::Refused { .. }, .. }),
+        "it says why: {said:?}"
+    );
     engines.get(0).tell(Event::Window { window: window(0, &[1]), last: true });
     assert_eq!(conversation.report().await, told(1, 0, true));
     conversation.acknowledge(1).await;

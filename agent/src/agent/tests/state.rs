@@ -44,7 +44,7 @@ async fn results_of_a_killed_agent_are_delivered_by_the_next() {
         let FromAgent::Report { run, of, report } = conversation.any_report().await else {
             panic!("no report")
         };
-        let expected = Report::Window { sequence, window: window(second, &[1]), last: false };
+        let expected = Report::Window { sequence, window: sealed(&window(second, &[1])), last: false };
         assert_eq!((run.clone(), of, report), (run_id("r"), Some(killed), expected));
         conversation.say(ToAgent::Acknowledge { run, of, sequence }).await;
     }

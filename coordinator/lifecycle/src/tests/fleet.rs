@@ -225,10 +225,39 @@ fn an_agent_that_is_of_no_use_is_free_again() {
 #[test]
 fn why_an_agent_ends_its_part_is_noted() {
     let mut run = started(LOAD, &[A, B]);
-    let reason = "its part ends: the load goes up to 90/s".to_owned();
-    let actions = run.handle(S, Event::Refused { agent: A, reason });
-    assert_eq!(notes(&actions), ["agent agent-a refused: its part ends: the load goes up to 90/s"]);
+    let refused = |why: &str| Event::Refused { agent: A, reason: why.to_owned() };
+    let actions = run.handle(S, refused("the load goes up to 90/s"));
+    assert_eq!(notes(&actions), ["agent agent-a ends its part: the load goes up to 90/s"]);
     assert_eq!((actions.len(), &share_of(&run, A).state), (1, &AgentState::Running));
+    alive(&mut run, &[B], S, 6 * S);
+    assert!(share_of(&run, A).was_lost());
+    let actions = run.handle(6 * S, refused("it had no word of the coordinator for 60 s"));
+    assert_eq!(notes(&actions), ["agent agent-a ends its part: it had no word of the coordinator for 60 s"]);
+}
+
+/// No change comes before one that was announced, and the goal is two seconds after the lease.
+#[test]
+fn a_join_just_before_a_loss_does_not_hold_up_the_hand_over() {
+    for ready_ms in [3_900, 4_000, 4_500, 5_500, 5_900] {
+        let mut run = started(&ELASTIC.replace("10s", "30s"), &[A, B]);
+        // B dies at 3 s.
+        alive(&mut run, &[A, B], 0, 3 * S);
+        run.handle(3 * S, Event::Joined(facts(C)));
+        let mut actions = Vec::new();
+        for now_ns in (3_000..=7_000).step_by(100).map(|ms| ms * MS) {
+            actions.extend(pass(&mut run, now_ns));
+            if now_ns == ready_ms * MS {
+                actions.extend(run.handle(now_ns, Event::Ready { agent: C }));
+            }
+            for agent in [A, C] {
+                let given = share_of(&run, agent).last_order();
+                actions.extend(run.handle(now_ns, ping(agent, given)));
+            }
+        }
+        let back_ns = share_of(&run, B).legs().last().expect("it had a part").from_ns;
+        assert!(share_of(&run, B).was_lost() && back_ns <= 7 * S, "ready at {ready_ms} ms: {back_ns}");
+        assert!(!share_of(&run, C).legs().is_empty(), "ready at {ready_ms} ms: {:?}", short(&actions));
+    }
 }
 
 #[test]

@@ -25,6 +25,9 @@ const LOADS: &[&str] = &[
     "rate: 20/s\nduration: 20s\nmax_in_flight: 50\nagents: { elastic: true, max: 3, share_by: even, lease: 4s }",
     "users: 9\nduration: 20s\nagents: { elastic: true }",
     "users: 9\nrequests: 300\nagents: { elastic: true }",
+    "users: 5\nrequests: 200\nagents: { min: 2 }",
+    "users: 5\niterations_per_user: 40\nagents: { min: 2 }",
+    "rate: 20/s\nduration: 20s\nmax_in_flight: 50\nagents: { min: 2, elastic: true }",
 ];
 
 fn level() -> impl Strategy<Value = Level> {

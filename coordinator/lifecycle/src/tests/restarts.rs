@@ -46,6 +46,44 @@ fn running() -> Run {
 }
 
 #[test]
+fn how_a_run_goes_on_is_told() {
+    let check = |run: &Run, at_ns: u64, expected: &str| {
+        let mut run = restarted(run, at_ns);
+        let actions = run.handle(SHIFT + at_ns, back(A, 9));
+        assert_eq!(notes(&actions)[0], format!("the coordinator was started again; {expected}"));
+    };
+    let mut run = started(LOAD, &[A, B]);
+    alive(&mut run, &[A, B], 0, 10 * S);
+    for agent in [A, B] {
+        let mut facts = window_facts(1, 500, 0, false);
+        facts.watermark_s = 9;
+        run.handle(10 * S, Event::Window { agent, facts });
+    }
+    check(&run, 12 * S, "the run goes on at 12.0 s");
+    check(&run, 14 * S, "the run goes on at 14.0 s");
+    let paused = "the run goes on at 20.0 s; nothing is known of agents after second 9, so they may have had no lease \
+                  from 12.0 s on";
+    check(&run, 20 * S, paused);
+    check(&run, 61 * S, "its load was over by then, at 60.0 s");
+    run.handle(11 * S, Event::StopAsked);
+    check(&run, 20 * S, "its load had stopped at 11.0 s");
+}
+
+/// As where the coordinator itself was stopped for a while.
+#[test]
+fn a_pause_of_all_agents_is_told_once() {
+    let mut run = started(LOAD, &[A, B]);
+    alive(&mut run, &[A, B], 0, 10 * S);
+    assert_eq!(notes(&run.handle(13_400 * MS, ping(A, 2))), [""; 0], "hardly a pause");
+    let mut run = started(LOAD, &[A, B]);
+    alive(&mut run, &[A, B], 0, 10 * S);
+    let told = "agent agent-b had no lease from 13.0 s to 15.2 s, and what was due then is missed";
+    assert_eq!(notes(&run.handle(15_200 * MS, ping(B, 2))), [told]);
+    assert_eq!(notes(&run.handle(15_300 * MS, ping(A, 2))), [""; 0]);
+    assert_eq!(notes(&run.handle(15_800 * MS, ping(B, 2))), [""; 0]);
+}
+
+#[test]
 fn a_run_goes_on_with_the_first_agent_that_knows_its_time() {
     let before = running();
     let mut run = restarted(&before, 12 * S);
@@ -53,10 +91,12 @@ fn a_run_goes_on_with_the_first_agent_that_knows_its_time() {
     assert_eq!(run.accounts(), before.accounts());
     let actions = run.handle(SHIFT + 12_500 * MS, back(A, 2));
     assert_eq!(run.state().name(), "running");
-    assert_eq!(notes(&actions), ["the coordinator was started again; the run goes on at 12.5 s"]);
+    let said = "the coordinator was started again; the run goes on at 12.5 s; nothing is known of agents after second 1, \
+                so they may have had no lease from 4.0 s on";
+    assert_eq!(notes(&actions), [said]);
     assert_eq!(short(&actions).last().map(String::as_str), Some("renew a 15500"));
     assert_eq!(short(&run.handle(SHIFT + 12_500 * MS, ping(B, 2))), ["renew b 15500"]);
-    assert_eq!(short(&run.handle(SHIFT + 12_500 * MS, window(A, 2, 100, false))), ["keep a 2", "ack a 2"]);
+    assert_eq!(short(&run.handle(SHIFT + 12_500 * MS, window(A, 2, 100, false))), ["ack a 2"]);
     alive(&mut run, &[A, B], SHIFT + 13 * S, SHIFT + 60 * S);
     run.handle(SHIFT + 60 * S, Event::Window { agent: A, facts: window_facts(3, 2300, 100, true) });
     run.handle(SHIFT + 60 * S, Event::Window { agent: B, facts: window_facts(2, 2500, 0, true) });

@@ -12,7 +12,7 @@ use super::beliefs::Beliefs;
 use super::model::Agents;
 use super::{MS, facts, new_run, settings, short};
 use crate::planned::Planned;
-use crate::{Action, AgentRecord, AgentShare, AgentState, Event, Leg, Run, RunRecord, State};
+use crate::{Action, AgentRecord, AgentShare, AgentState, Event, Leg, Run, RunRecord, State, ToKeep};
 
 pub(crate) const AGENTS: [Incarnation; 3] = [Incarnation(1), Incarnation(2), Incarnation(3)];
 
@@ -79,6 +79,8 @@ pub(crate) struct World {
     start_ns: Option<u64>,
     /// The legs that were found to be right.
     checked: Vec<Vec<Leg>>,
+    /// Nothing is kept any more.
+    is_store_broken: bool,
 }
 
 impl World {
@@ -94,6 +96,7 @@ impl World {
             saved: Saved::default(),
             start_ns: None,
             checked: Vec::new(),
+            is_store_broken: false,
         };
         world.check(&before, &actions);
         world.saved.run = Some(world.run.record());
@@ -101,6 +104,9 @@ impl World {
     }
 
     pub(crate) fn handle(&mut self, event: Event) {
+        if !self.keep(&event) {
+            return;
+        }
         let before = self.run.clone();
         let actions = self.run.handle(self.now_ns, event);
         self.check(&before, &actions);
@@ -137,21 +143,26 @@ impl World {
         self.beliefs.check(&self.run);
     }
 
+    /// As a driver does: what can't be kept, the run does not hear of.
+    fn keep(&mut self, event: &Event) -> bool {
+        let Event::Window { agent, facts } = event else { return true };
+        if self.is_store_broken {
+            return false;
+        }
+        if let Some(ToKeep { reported, late: false }) = self.run.to_keep(*agent, facts) {
+            self.saved.facts.insert(*agent, reported);
+        }
+        true
+    }
+
     /// As a driver does.
     fn save(&mut self, actions: &[Action]) {
         let mut is_order = false;
         for action in actions {
-            match action {
-                Action::Send { agent, .. } => {
-                    is_order = true;
-                    let record = self.share_of(*agent).expect("takes part").record();
-                    self.saved.agents.insert(*agent, record);
-                }
-                Action::Keep { agent, late: false, .. } => {
-                    let reported = self.share_of(*agent).expect("takes part").reported;
-                    self.saved.facts.insert(*agent, reported);
-                }
-                _ => {}
+            if let Action::Send { agent, .. } = action {
+                is_order = true;
+                let record = self.share_of(*agent).expect("takes part").record();
+                self.saved.agents.insert(*agent, record);
             }
         }
         if is_order {
@@ -235,7 +246,10 @@ impl World {
             }
             Step::Adjust { to } => self.handle(Event::AdjustAsked { to }),
             Step::Stop => self.handle(Event::StopAsked),
-            Step::BreakStore => self.handle(Event::StoreFailed { reason: "full".to_owned() }),
+            Step::BreakStore => {
+                self.is_store_broken = true;
+                self.handle(Event::StoreFailed { reason: "full".to_owned() });
+            }
             Step::Restart { window } => self.restart(window),
         }
     }
@@ -271,16 +285,13 @@ impl World {
 
     /// Nothing is left but what was saved.
     fn restart(&mut self, window: Option<(u64, u64, bool)>) {
-        if self.run.outcome().is_some() || self.run.has_store_failed() {
+        if self.run.outcome().is_some() || self.is_store_broken {
             return;
         }
         if let Some((agent, most, last)) = window
             && let Some(event) = self.window(Incarnation(agent), 1, most, last)
         {
-            let kept = self.run.handle(self.now_ns, event);
-            let kept: Vec<_> =
-                kept.into_iter().filter(|action| matches!(action, Action::Keep { .. })).collect();
-            self.save(&kept);
+            self.keep(&event);
         }
         self.run = self.resumed();
         self.beliefs.restarted();

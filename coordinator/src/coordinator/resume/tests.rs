@@ -100,7 +100,7 @@ async fn check_everywhere(plan: &str) {
             assert!(again <= 1, "{said}");
             if progress.whole.ok == undisturbed.progress.whole.ok {
                 assert_eq!(progress.whole.latency_ms, undisturbed.progress.whole.latency_ms, "{said}");
-                assert_eq!(progress.steps[0].ok, undisturbed.progress.steps[0].ok, "{said}");
+                assert_eq!(progress.steps[0].totals.ok, undisturbed.progress.steps[0].totals.ok, "{said}");
             }
         }
     }

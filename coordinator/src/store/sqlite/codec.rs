@@ -12,8 +12,8 @@ use prost::Message as _;
 use thiserror::Error;
 use volley_proto::v1;
 use volley_stats::{
-    Counters, DecodeError, ErrorCounts, ErrorKind, Health, Iterations, Part, Row, RowKey, SealedHistogram,
-    SealedRow, Second, Statuses, Timed, TotalRow, Window,
+    AddressCounts, Counters, DecodeError, ErrorCounts, ErrorKind, Health, Iterations, Part, Row, RowKey,
+    SealedHistogram, SealedRow, SealedWindow, Second, Statuses, Timed, TotalRow,
 };
 
 /// The form that is written.
@@ -48,38 +48,27 @@ pub(super) fn check_form(form: i64) -> Result<(), CodecError> {
 }
 
 /// A window.
-pub(super) fn encode_window(window: &Window) -> Vec<u8> {
-    let mut rows = Vec::new();
-    for (key, row) in &window.rows {
-        delimit(&wire_row(Some(*key), &row.seal()), &mut rows);
-    }
-    let mut seconds = Vec::new();
-    for (second, scalars) in &window.seconds {
-        delimit(&v1::Second::from((*second, *scalars)), &mut seconds);
-    }
-    let mut health = Vec::new();
-    for (second, of_second) in &window.health {
-        delimit(&v1::Health::from((*second, *of_second)), &mut health);
-    }
-    let Window { watermark_s, latest_ns, .. } = *window;
-    v1::Window { rows, seconds, watermark_s, latest_ns, health }.encode_to_vec()
-}
-
-fn delimit(message: &impl prost::Message, bytes: &mut Vec<u8>) {
-    message.encode_length_delimited(bytes).expect("a vector grows as far as it must");
+pub(super) fn encode_window(window: &SealedWindow) -> Vec<u8> {
+    v1::Window::from(window.clone()).encode_to_vec()
 }
 
 /// What [`encode_window`] wrote.
-pub(super) fn decode_window(form: i64, bytes: &[u8]) -> Result<Window, CodecError> {
+pub(super) fn decode_window(form: i64, bytes: &[u8]) -> Result<SealedWindow, CodecError> {
     check_form(form)?;
     let wire = v1::Window::decode(bytes)?;
-    let health = healths(&wire.health)?;
-    let mut window =
-        Window { health, watermark_s: wire.watermark_s, latest_ns: wire.latest_ns, ..Window::default() };
+    let mut window = SealedWindow {
+        health: healths(&wire.health)?,
+        watermark_s: wire.watermark_s,
+        latest_ns: wire.latest_ns,
+        ..SealedWindow::default()
+    };
+    for v1::AddressCounts { address, connections, failures, requests } in wire.addresses {
+        window.addresses.add(&address, &AddressCounts { connections, failures, requests });
+    }
     let mut rest = wire.rows.as_slice();
     while !rest.is_empty() {
         let row = v1::Row::decode_length_delimited(&mut rest)?;
-        window.rows.insert(row_key(&row)?, sealed_row(row)?.open()?);
+        window.rows.insert(row_key(&row)?, sealed_row(row)?);
     }
     let mut rest = wire.seconds.as_slice();
     while !rest.is_empty() {
@@ -136,7 +125,7 @@ fn health(wire: &v1::Health) -> Health {
 
 /// A merged row. What it is of stands in its columns.
 pub(super) fn encode_row(row: &SealedRow) -> Vec<u8> {
-    wire_row(None, row).encode_to_vec()
+    wire_row(row.clone()).encode_to_vec()
 }
 
 /// What [`encode_row`] wrote.
@@ -147,7 +136,7 @@ pub(super) fn decode_row(form: i64, bytes: &[u8]) -> Result<SealedRow, CodecErro
 
 /// Totals, whose counts have 64 bits.
 pub(super) fn encode_total(total: &TotalRow) -> Vec<u8> {
-    encode_row(&total.seal())
+    wire_row(total.seal()).encode_to_vec()
 }
 
 /// What [`encode_total`] wrote.
@@ -155,32 +144,10 @@ pub(super) fn decode_total(form: i64, bytes: &[u8]) -> Result<TotalRow, CodecErr
     Ok(decode_row(form, bytes)?.open()?)
 }
 
-fn wire_row(key: Option<RowKey>, row: &SealedRow) -> v1::Row {
-    let (from_s, to_s, step, part) = match key {
-        Some(RowKey { from_s, to_s, step, part }) => (from_s, to_s, step.into(), v1::Part::from(part)),
-        None => (0, 0, 0, v1::Part::Unspecified),
-    };
-    v1::Row {
-        from_s,
-        to_s,
-        step,
-        part: part.into(),
-        counters: Some(row.counters.clone().into()),
-        latency: wire_histogram(&row.latency),
-        failed_latency: wire_histogram(&row.failed_latency),
-        service_time: wire_histogram(&row.service_time),
-        cancelled_age: wire_histogram(&row.cancelled_age),
-        timing: row.timing.iter().map(|(timed, histogram)| timed_histogram(*timed, histogram)).collect(),
-    }
-}
-
-fn timed_histogram(timed: Timed, histogram: &SealedHistogram) -> v1::TimedHistogram {
-    v1::TimedHistogram { timed: timed as u32, histogram: wire_histogram(histogram) }
-}
-
-fn wire_histogram(sealed: &SealedHistogram) -> Option<v1::Histogram> {
-    let SealedHistogram { bytes, min_ns, max_ns } = sealed.clone();
-    (!bytes.is_empty()).then_some(v1::Histogram { bytes, min_ns, max_ns })
+fn wire_row(row: SealedRow) -> v1::Row {
+    let v1::Row { counters, latency, failed_latency, service_time, cancelled_age, timing, .. } =
+        v1::Row::from((RowKey::second(0, 0), row));
+    v1::Row { counters, latency, failed_latency, service_time, cancelled_age, timing, ..v1::Row::default() }
 }
 
 fn row_key(wire: &v1::Row) -> Result<RowKey, CodecError> {
@@ -235,6 +202,10 @@ fn counters(wire: v1::Counters) -> Result<Counters, CodecError> {
         bytes_received: wire.bytes_received,
         body_bytes: wire.body_bytes,
         connections_opened: wire.connections_opened,
+        connections_reused: wire.connections_reused,
+        connections_closed: wire.connections_closed,
+        handshakes: wire.handshakes,
+        handshakes_resumed: wire.handshakes_resumed,
         statuses,
         errors,
     })

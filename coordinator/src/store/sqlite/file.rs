@@ -15,8 +15,12 @@ const APPLICATION_ID: i64 = 0x564c_4c59;
 
 /// The steps from an empty file to the schema of today. A step is never altered once it was released: a file knows by
 /// `PRAGMA user_version` how many it has behind it.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema.sql"), include_str!("migration_2.sql"), include_str!("migration_3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("migration_2.sql"),
+    include_str!("migration_3.sql"),
+    include_str!("migration_4.sql"),
+];
 
 /// How long a statement waits for another connection. Only the checkpoint's last moments can hold one up.
 const BUSY: Duration = Duration::from_secs(5);

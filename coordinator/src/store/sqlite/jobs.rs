@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use volley_plan::link::{Incarnation, Order, RunId};
-use volley_stats::Window;
+use volley_stats::SealedWindow;
 
 use super::codec::FORM;
 use super::merge;
@@ -183,7 +183,7 @@ pub(super) struct KeepWindow {
     pub(super) agent: Incarnation,
     pub(super) sequence: u64,
     pub(super) late: bool,
-    pub(super) window: Arc<Window>,
+    pub(super) window: Arc<SealedWindow>,
     pub(super) body: Vec<u8>,
     /// What the agent has reported in all.
     pub(super) facts: String,
@@ -212,7 +212,10 @@ impl Job for KeepWindow {
             return;
         }
         let grows_after_its_end = run.over.then_some(run.key);
-        run.take_in(message, self.agent, self.sequence, &self.window);
+        // It was checked before it came here, so all of it can be read.
+        if let Err(error) = run.take_in(message, self.agent, self.sequence, &self.window) {
+            tracing::error!(run = %self.run, %error, "results in memory are damaged");
+        }
         if let Some(key) = grows_after_its_end {
             runs.shared.forget_series(key);
         }

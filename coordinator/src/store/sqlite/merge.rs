@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, params};
 use volley_plan::link::{Incarnation, RunId};
-use volley_stats::{Health, Iterations, RowKey, Second, Series};
+use volley_stats::{AddressCounts, Addresses, Health, Iterations, RowKey, Second, Series};
 
 use super::codec::{self, FORM};
 use super::open_runs::{OpenRun, OpenRuns, Unmerged};
@@ -87,6 +87,9 @@ fn write(db: &Connection, open: &OpenRun, series: &Series) -> rusqlite::Result<(
     for (part, step, total) in series.totals_by_part().filter(touched) {
         statement.execute(params![open.key, part_number(part), step, FORM, codec::encode_total(total)])?;
     }
+    if unmerged.has_addresses {
+        write_addresses(db, open.key, series.addresses())?;
+    }
     write_agents(db, open)?;
     for minute in touched_minutes(unmerged) {
         minutes::undo(db, open.key, minute)?;
@@ -94,6 +97,19 @@ fn write(db: &Connection, open: &OpenRun, series: &Series) -> rusqlite::Result<(
     let mut statement = db.prepare_cached("DELETE FROM messages WHERE key = ?")?;
     for message in &unmerged.messages {
         statement.execute([message])?;
+    }
+    Ok(())
+}
+
+/// Writes the sums in place of those that are there: whoever has an address once keeps it.
+fn write_addresses(db: &Connection, run: i64, addresses: &Addresses) -> rusqlite::Result<()> {
+    let text = "INSERT OR REPLACE INTO addresses (run, address, connections, failures, requests)
+                VALUES (?, ?, ?, ?, ?)";
+    let mut statement = db.prepare_cached(text)?;
+    for (address, counts) in addresses.iter() {
+        let AddressCounts { connections, failures, requests } = *counts;
+        let [connections, failures, requests] = [connections, failures, requests].map(u64::cast_signed);
+        statement.execute(params![run, address, connections, failures, requests])?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
-use volley_stats::{Health, Part, RowKey, Second, StepId, Window};
+use volley_stats::{DecodeError, Health, Part, RowKey, SealedWindow, Second, StepId};
 
 use super::codec::{self, Cause};
 use super::read;
@@ -44,6 +44,8 @@ pub(super) struct Unmerged {
     pub(super) rows: BTreeSet<RowKey>,
     pub(super) seconds: BTreeSet<u32>,
     pub(super) totals: BTreeSet<(Part, StepId)>,
+    /// Whether any of them tells of addresses.
+    pub(super) has_addresses: bool,
     /// What they say by agent.
     pub(super) agents: BTreeMap<Incarnation, Reported>,
     pub(super) agent_seconds: BTreeMap<(u32, Incarnation), Second>,
@@ -53,12 +55,13 @@ pub(super) struct Unmerged {
 
 impl Unmerged {
     /// Notes what a window touches. It is in the series already, or will be at once.
-    fn touch(&mut self, message: i64, agent: Incarnation, window: &Window) {
+    fn touch(&mut self, message: i64, agent: Incarnation, window: &SealedWindow) {
         self.messages.push(message);
         for key in window.rows.keys() {
             self.rows.insert(*key);
             self.totals.insert((key.part, key.step));
         }
+        self.has_addresses |= !window.addresses.is_empty();
         self.seconds.extend(window.seconds.keys());
         for (second, scalars) in &window.seconds {
             self.agent_seconds.entry((*second, agent)).or_default().merge(scalars);
@@ -138,7 +141,8 @@ impl OpenRun {
                 let window = codec::decode_window(message.form, &message.body);
                 let window = window.map_err(|error| damaged(error.into()))?;
                 open.put_back_rows_of(db, run, &window)?;
-                open.take_in(message.key, message.agent, message.sequence, &window);
+                let taken = open.take_in(message.key, message.agent, message.sequence, &window);
+                taken.map_err(|error| damaged(error.into()))?;
             }
         }
         Ok(Some(open))
@@ -149,7 +153,7 @@ impl OpenRun {
         &mut self,
         db: &Connection,
         run: &RunId,
-        window: &Window,
+        window: &SealedWindow,
     ) -> Result<(), StoreError> {
         let of_rows = window.rows.keys().filter(|key| key.from_s < self.let_go_s);
         let of_rows: Vec<_> = of_rows.collect();
@@ -171,10 +175,19 @@ impl OpenRun {
     }
 
     /// Adds a window that is on disk, and whose rows are in memory as far as there are any.
-    pub(super) fn take_in(&mut self, message: i64, agent: Incarnation, sequence: u64, window: &Window) {
+    ///
+    /// # Errors
+    /// See [`SharedSeries::add`].
+    pub(super) fn take_in(
+        &mut self,
+        message: i64,
+        agent: Incarnation,
+        sequence: u64,
+        window: &SealedWindow,
+    ) -> Result<(), DecodeError> {
         self.sequences.entry(agent).or_default().insert(sequence);
         self.unmerged.touch(message, agent, window);
-        self.series.add(window);
+        self.series.add(window)
     }
 
     /// Lets go of rows that are on disk and that nobody is likely to need soon. `touched` are the seconds that were

@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
 use volley_plan::link::{Incarnation, RunId};
-use volley_stats::{ALL_STEPS, Iterations, Part, RowKey, SealedRow, Second, Series, StepId};
+use volley_stats::{
+    ALL_STEPS, AddressCounts, Addresses, Iterations, Part, RowKey, SealedRow, Second, Series, StepId,
+};
 
 use super::codec::{self, CodecError};
 use super::minutes;
@@ -141,7 +143,7 @@ fn is_thinned(db: &Connection, run: i64) -> rusqlite::Result<bool> {
     Ok(statement.query_row([run], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
-/// Puts totals, iterations and scalars back. Where the seconds are gone, the scalars are those of minutes.
+/// Puts totals, iterations, addresses and scalars back. Where the seconds are gone, the scalars are those of minutes.
 pub(super) fn put_back_totals(db: &Connection, run: i64, series: &mut Series) -> Result<(), ReadError> {
     let mut statement = db.prepare_cached("SELECT part, step, form, body FROM totals WHERE run = ?")?;
     let mut rows = statement.query([run])?;
@@ -161,7 +163,22 @@ pub(super) fn put_back_totals(db: &Connection, run: i64, series: &mut Series) ->
         series.put_back_second(row.get(0)?, scalars);
     }
     series.put_back_iterations(sum.iterations, sum.warmup);
+    series.put_back_addresses(addresses(db, run)?);
     Ok(())
+}
+
+/// What went to each of the target's addresses.
+fn addresses(db: &Connection, run: i64) -> rusqlite::Result<Addresses> {
+    let text = "SELECT address, connections, failures, requests FROM addresses WHERE run = ?";
+    let mut statement = db.prepare_cached(text)?;
+    let mut rows = statement.query([run])?;
+    let mut addresses = Addresses::default();
+    while let Some(row) = rows.next()? {
+        let count = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+        let counts = AddressCounts { connections: count(1)?, failures: count(2)?, requests: count(3)? };
+        addresses.add(row.get_ref(0)?.as_str()?, &counts);
+    }
+    Ok(addresses)
 }
 
 /// Puts the rows back that begin in these seconds, but for those that are there.
@@ -213,7 +230,7 @@ pub(super) fn series(db: &Connection, run: i64) -> Result<Series, ReadError> {
     }
     for message in messages(db, run)?.iter().filter(|message| !message.late) {
         let window = codec::decode_window(message.form, &message.body)?;
-        series.add(&window).map_err(CodecError::from)?;
+        series.add(&window.open().map_err(CodecError::from)?).map_err(CodecError::from)?;
     }
     Ok(series)
 }

@@ -77,6 +77,7 @@ pub(super) fn remove(db: &Connection, run: i64, most: i64) -> rusqlite::Result<b
         "DELETE FROM rows WHERE key IN (SELECT key FROM rows WHERE run = ?1 LIMIT ?2)",
         "DELETE FROM spans WHERE key IN (SELECT key FROM spans WHERE run = ?1 LIMIT ?2)",
         "DELETE FROM totals WHERE (run, part, step) IN (SELECT run, part, step FROM totals WHERE run = ?1 LIMIT ?2)",
+        "DELETE FROM addresses WHERE (run, address) IN (SELECT run, address FROM addresses WHERE run = ?1 LIMIT ?2)",
         "DELETE FROM agents WHERE (run, incarnation) IN (SELECT run, incarnation FROM agents WHERE run = ?1 LIMIT ?2)",
     ];
     if delete(db, &BY_THE_WAY, run, most)? || delete(db, &rest, run, most)? {

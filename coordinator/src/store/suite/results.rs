@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use volley_stats::{Part, RowKey, Window};
+use volley_stats::{AddressCounts, Part, RowKey, Window};
 
-use super::{Home, document, finish, keep, window};
+use super::{Home, document, finish, keep, keep_late, window};
 use crate::store::{Grain, Kept, SharedSeries, Store};
 
 pub(super) async fn windows_are_merged_once(home: &impl Home) {
@@ -35,6 +35,50 @@ pub(super) async fn windows_are_merged_once(home: &impl Home) {
     let store = home.open();
     check(store.series(&run.id).await.unwrap());
     assert_eq!(store.series(&other.id).await.unwrap().lock().end_s(), 0);
+}
+
+/// A window that tells of requests to this address.
+fn window_to(second: u32, address: &str, requests: u64) -> Arc<Window> {
+    let mut window = Window::clone(&window(second, requests));
+    window.addresses.add(address, &AddressCounts { connections: 1, failures: requests / 2, requests });
+    Arc::new(window)
+}
+
+pub(super) async fn addresses_come_back(home: &impl Home) {
+    let run = document("r");
+    let store = home.open();
+    store.create(&run).await.unwrap();
+    let check = async |store: &dyn Store, expected: &[(&str, [u64; 3])]| {
+        let series = store.series(&run.id).await.unwrap();
+        let series = series.lock();
+        let said = series.addresses().iter();
+        let said = said.map(|(address, of)| (address, [of.connections, of.failures, of.requests]));
+        assert_eq!(said.collect::<Vec<_>>(), expected);
+    };
+    keep(&*store, &run.id, 1, 1, &window_to(0, "[::1]:80", 4)).await;
+    keep(&*store, &run.id, 2, 1, &window_to(0, "10.0.0.1:80", 3)).await;
+    keep(&*store, &run.id, 1, 2, &window(1, 1)).await;
+    check(&*store, &[("10.0.0.1:80", [1, 1, 3]), ("[::1]:80", [1, 2, 4])]).await;
+    store.complete(&run.id, 1).await.unwrap();
+    // One that is known, one that is not; nothing but its address; and one that is in no total.
+    keep(&*store, &run.id, 1, 3, &window_to(2, "[::1]:80", 2)).await;
+    let mut bare = Window::default();
+    bare.addresses.add("other", &AddressCounts { failures: 5, ..AddressCounts::default() });
+    keep(&*store, &run.id, 1, 4, &bare).await;
+    keep_late(&*store, &run.id, 3, 1, &window_to(2, "late", 9)).await;
+    let all = [("10.0.0.1:80", [1, 1, 3]), ("[::1]:80", [2, 3, 6]), ("other", [0, 5, 0])];
+    check(&*store, &all).await;
+    drop(store);
+    // Some are merged, some are not.
+    let store = home.open();
+    check(&*store, &all).await;
+    keep(&*store, &run.id, 2, 2, &window_to(3, "10.0.0.1:80", 2)).await;
+    let all = [("10.0.0.1:80", [2, 2, 5]), ("[::1]:80", [2, 3, 6]), ("other", [0, 5, 0])];
+    check(&*store, &all).await;
+    finish(&*store, &run).await;
+    check(&*store, &all).await;
+    drop(store);
+    check(&*home.open(), &all).await;
 }
 
 pub(super) async fn steps_and_parts_are_told_apart(home: &impl Home) {

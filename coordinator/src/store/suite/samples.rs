@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use volley_lifecycle::{AgentFacts, AgentShare, Run, Settings};
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
-use volley_stats::{Health, Iterations, Part, Row, RowKey, Second, Timed, Window};
+use volley_stats::{Health, Iterations, Part, Row, RowKey, SealedWindow, Second, Timed, Window};
 
 use crate::document::{DOCUMENT_VERSION, Progress, RunDocument};
 use crate::store::Standing;
@@ -50,7 +50,12 @@ pub(crate) fn standing(run: &RunId, agents: &[u64]) -> Standing {
 
 /// What a window says of its agent, as its first.
 pub(crate) fn facts(sequence: u64, window: &Window) -> WindowFacts {
-    WindowFacts { sequence, ..WindowFacts::counted(window) }
+    WindowFacts { sequence, ..WindowFacts::counted(&sealed(window)) }
+}
+
+/// A window as a store takes it.
+pub(crate) fn sealed(window: &Window) -> Arc<SealedWindow> {
+    Arc::new(SealedWindow::of(window))
 }
 
 /// A window of `ok` requests of 1 ms in one second.

@@ -3,7 +3,7 @@
 use volley_plan::Verdict;
 use volley_plan::link::{Incarnation, Order, WindowFacts};
 
-use super::{Home, document, facts, finish, health, keep, keep_late, open_window, standing, window};
+use super::{Home, document, facts, finish, health, keep, keep_late, open_window, sealed, standing, window};
 use crate::document::AgentDocument;
 use crate::store::{Arrival, Delivery, Left, Page, SavedOrder};
 
@@ -23,7 +23,7 @@ pub(super) async fn unfinished_runs_come_back(home: &impl Home) {
         let window = window(second, 10);
         sum.merge(&facts(u64::from(second) + 1, &window));
         let (agent, sequence, arrival) = (Incarnation(2), sum.sequence, Arrival::InTime);
-        let delivery = Delivery { run, agent, sequence, window: &window, facts: &sum, arrival };
+        let delivery = Delivery { run, agent, sequence, window: &sealed(&window), facts: &sum, arrival };
         store.keep_window(delivery).await.unwrap();
         // Kept already, so what is said of it now counts for nothing.
         store.keep_window(Delivery { facts: &WindowFacts::default(), ..delivery }).await.unwrap();
@@ -97,7 +97,8 @@ pub(super) async fn closed_runs_tell_what_there_is(home: &impl Home) {
         let sequence = u64::from(second) + 1;
         sum.merge(&facts(sequence, &of_second));
         let (agent, arrival) = (Incarnation(7), Arrival::InTime);
-        let delivery = Delivery { run: &run.id, agent, sequence, window: &of_second, facts: &sum, arrival };
+        let window = &sealed(&of_second);
+        let delivery = Delivery { run: &run.id, agent, sequence, window, facts: &sum, arrival };
         store.keep_window(delivery).await.unwrap();
         if second == 1 {
             store.complete(&run.id, 2).await.unwrap();

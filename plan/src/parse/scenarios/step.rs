@@ -1,11 +1,11 @@
 //! One step: a request, written by its verb or by `method` and `path`, or a pause.
 
 use super::names::Naming;
+use super::parts::{self, Parts};
 use super::read_method;
 use crate::model::{Method, Request, Step, Target};
 use crate::parse::cursor::Cursor;
 use crate::parse::fault::{Collector, Told};
-use crate::parse::headers;
 use crate::parse::section::{Keys, Later, Section, later};
 
 /// Methods that a step is written with, each with its path for a value.
@@ -16,14 +16,13 @@ const REQUESTS: &[&str] = &["get", "head", "post", "put", "patch", "delete", "op
 
 /// What requests will have.
 pub(in crate::parse) const LATER: &[Later] = &[
-    later("check", "checks"),
     later("extract", "values taken from answers"),
     Later { instead: Some("write `body` and a content-type header"), ..later("form", "form bodies") },
     Later { instead: Some("write `body` and a content-type header"), ..later("json", "JSON bodies") },
 ];
 
 const STEP: Keys = Keys {
-    known: &[VERBS, &["method", "path", "name", "headers", "body", "think"]],
+    known: &[VERBS, parts::KEYS, &["method", "path", "name", "think"]],
     later: &[LATER],
     belongs: &[],
     elsewhere: &[
@@ -35,6 +34,10 @@ const STEP: Keys = Keys {
         ("delay", "think"),
         ("data", "body"),
         ("payload", "body"),
+        ("expect_continue", "ask_first"),
+        ("checks", "check"),
+        ("assert", "check"),
+        ("expect", "check"),
     ],
 };
 
@@ -63,10 +66,11 @@ fn alone(section: &Section<'_>, faults: &mut Collector) -> Result<(), Told> {
 fn request(section: &Section<'_>, naming: &mut Naming, faults: &mut Collector) -> Result<Request, Told> {
     let line = line(section, faults);
     let name = section.or_default("name", String::new(), |cursor| naming.give(cursor, faults));
-    let headers = section.or_default("headers", Vec::new(), |cursor| headers::read(cursor, faults));
-    let body = section.or_default("body", String::new(), |cursor| cursor.template(faults));
+    let parts = parts::read(section, faults);
     let (method, path) = line?;
-    Ok(Request { name: name?, method, path, headers: headers?, body: body?.into_bytes() })
+    let name = name?;
+    let Parts { headers, body, ask_first, check } = parts?;
+    Ok(Request { name, method, path, headers, body, ask_first, check })
 }
 
 /// Method and path.

@@ -1,10 +1,14 @@
-//! The codec's tests: tables of answers, generated answers, and the requests.
+//! The codec's tests: tables of answers, generated answers, agreement with other readers, and the requests.
 //!
 //! Every answer is read whole, byte by byte and under two-way cuts, and must mean the same each time.
 
+mod agreement;
+mod answers;
 mod bodies;
 mod bounds;
+mod codings;
 mod generated;
+mod habits;
 mod heads;
 mod requests;
 mod words;

@@ -1,6 +1,6 @@
 //! What a prepared request looks like on the wire, and what can't be prepared.
 
-use crate::http1::{NUMBER_PLACEHOLDER, Prepared, RequestError, RequestKind};
+use crate::http1::{Content, NUMBER_PLACEHOLDER, Parts, Prepared, RequestError, RequestKind};
 
 const AGENT: &str = concat!("User-Agent: volley/", env!("CARGO_PKG_VERSION"), "\r\n");
 
@@ -10,17 +10,29 @@ struct Request<'a> {
     path: &'a str,
     headers: &'a [(&'a str, &'a str)],
     body: &'a str,
+    asks_first: bool,
     keep_alive: bool,
 }
 
-const GET: Request<'_> =
-    Request { method: "GET", host: "a.test:8080", path: "/", headers: &[], body: "", keep_alive: true };
+const GET: Request<'_> = Request {
+    method: "GET",
+    host: "a.test:8080",
+    path: "/",
+    headers: &[],
+    body: "",
+    asks_first: false,
+    keep_alive: true,
+};
+
+fn parts<'a>(request: &Request<'a>, headers: &'a [(String, String)], body: Content<'a>) -> Parts<'a> {
+    let Request { method, host, path, asks_first, keep_alive, .. } = *request;
+    Parts { method, host, path_and_query: path, headers, body, asks_first, keep_alive }
+}
 
 fn prepare(request: &Request<'_>) -> Result<Prepared, RequestError> {
     let headers: Vec<_> =
         request.headers.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let Request { method, host, path, body, keep_alive, .. } = request;
-    Prepared::new(method, host, path, &headers, body.as_bytes(), *keep_alive)
+    Prepared::new(&parts(request, &headers, Content::Inline(request.body.as_bytes())))
 }
 
 /// Checks the bytes; `AGENT` in them stands for the default User-Agent line.
@@ -76,6 +88,33 @@ fn bodies_have_a_length() {
         &Request { method: "POST", body: "hello", headers: &[("content-length", "5")], ..GET },
         "POST / HTTP/1.1\r\nHost: a.test:8080\r\nAGENTAccept: */*\r\ncontent-length: 5\r\n\r\nhello",
     );
+}
+
+#[test]
+fn a_streamed_body_has_its_length_in_the_head_and_nothing_behind_it() {
+    let request = Request { method: "PUT", asks_first: true, ..GET };
+    let prepared = Prepared::new(&parts(&request, &[], Content::Streamed(1 << 40))).unwrap();
+    let head = "PUT / HTTP/1.1\r\nHost: a.test:8080\r\nAGENTAccept: */*\r\nContent-Length: 1099511627776\r\n\
+                Expect: 100-continue\r\n\r\n"
+        .replace("AGENT", AGENT);
+    assert_eq!(std::str::from_utf8(prepared.bytes()), Ok(head.as_str()));
+    let lengths = (prepared.head_bytes(), prepared.bytes_in_all());
+    assert_eq!(lengths, (head.len() as u64, head.len() as u64 + (1 << 40)));
+    assert!(prepared.is_streamed() && prepared.asks_first());
+}
+
+#[test]
+fn the_target_is_asked_first_only_where_there_is_a_body() {
+    const HEAD: &str = "POST / HTTP/1.1\r\nHost: a.test:8080\r\nAGENTAccept: */*\r\n";
+    let request = Request { method: "POST", asks_first: true, ..GET };
+    let asking = check(
+        &Request { body: "hello", ..request },
+        &format!("{HEAD}Content-Length: 5\r\nExpect: 100-continue\r\n\r\nhello"),
+    );
+    assert!(asking.asks_first() && !asking.is_streamed());
+    assert_eq!(asking.bytes_in_all() - asking.head_bytes(), 5);
+    let bare = check(&request, &format!("{HEAD}Content-Length: 0\r\n\r\n"));
+    assert!(!bare.asks_first());
 }
 
 #[test]
@@ -142,6 +181,10 @@ fn what_cannot_be_sent() {
     check_refused(&Request { headers: &[("host", "a"), ("Host", "a")], ..GET }, &RequestError::HostRepeated);
     let coding = &[("transfer-encoding", "chunked")];
     check_refused(&Request { headers: coding, ..GET }, &RequestError::TransferEncoding);
+    check_refused(
+        &Request { headers: &[("expect", "100-continue")], body: "x", ..GET },
+        &RequestError::Expect,
+    );
 }
 
 #[test]

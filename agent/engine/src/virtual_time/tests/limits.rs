@@ -1,6 +1,6 @@
 //! What bounds an agent: its lease, the stop, the drain, and how much may be in flight.
 
-use volley_stats::{Iterations, Timed};
+use volley_stats::{ErrorKind, Iterations, Timed};
 
 use super::*;
 use crate::Command;
@@ -117,6 +117,15 @@ fn a_lease_that_comes_back_before_the_stop_is_used() {
     let agent = Agent::alone("rate: 10/s\nduration: 9s", MS).with_lease(SECOND);
     let ran = agent.told(1500 * MS, stop).told(2 * SECOND, lease).run();
     assert_eq!(ran.iterations(), [(10, 0), (0, 10), (10, 0)]);
+}
+
+#[test]
+fn a_connection_that_fails_after_the_lease_has_failed_and_is_not_cancelled() {
+    let stop = Command::Stop { at_ns: 50 * MS, drain_ns: 0 };
+    let agent = Agent::alone("rate: 10/s\nduration: 5s", MS).with_lease(50 * MS).refused(0..200 * MS);
+    let counters = agent.told(300 * MS, stop).run().measured().counters;
+    assert_eq!((counters.started, counters.failed, counters.cancelled), (1, 1, 0));
+    assert_eq!((counters.errors.get(ErrorKind::ConnectRefused), counters.never_sent), (1, 1));
 }
 
 #[test]

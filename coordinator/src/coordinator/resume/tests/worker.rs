@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, interval, sleep};
 use volley_plan::Model;
 use volley_plan::link::{FromAgent, Incarnation, Order, Progress, Report, RoundTrip, RunId, ToAgent};
-use volley_stats::{Part, SECOND_NS, Window};
+use volley_stats::{Part, SECOND_NS, SealedWindow, Window};
 
 use crate::Coordinator;
 use crate::testing::{Arrivals, connection, hello, open_window, window};
@@ -251,7 +251,8 @@ impl Worker {
         }
         for index in job.sent.max(job.kept)..all {
             let (sequence, last) = (index as u64 + 1, is_done && index + 1 == all);
-            said.push(report(Report::Window { sequence, window: job.windows[index].clone(), last }));
+            let window = SealedWindow::of(&job.windows[index]);
+            said.push(report(Report::Window { sequence, window, last }));
         }
         job.sent = all;
         said

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use volley_stats::ALL_STEPS;
+use volley_stats::{ALL_STEPS, Addresses, Window};
 
 use super::*;
 
@@ -20,6 +20,8 @@ fn row(ok: u64, failed: u64) -> Row {
     (counters.started, counters.ok, counters.failed, counters.cancelled) = (ok + failed + 1, ok, failed, 1);
     (counters.bytes_sent, counters.bytes_received, counters.body_bytes) = (1, 2, 3);
     (counters.never_sent, counters.resent, counters.connections_opened) = (4, 5, 6);
+    (counters.connections_reused, counters.connections_closed) = (7, 8);
+    (counters.handshakes, counters.handshakes_resumed) = (9, 10);
     counters.statuses.add(200, ok);
     counters.statuses.add(404, 1);
     for (n, kind) in (0..).zip(ErrorKind::ALL) {
@@ -56,6 +58,13 @@ fn some_health() -> Health {
     }
 }
 
+fn some_addresses() -> Addresses {
+    let mut addresses = Addresses::default();
+    addresses.add("[::1]:80", &AddressCounts { connections: 1, failures: 2, requests: 3 });
+    addresses.add("other", &AddressCounts { connections: u64::MAX, failures: 0, requests: 7 });
+    addresses
+}
+
 #[test]
 fn windows_lead_back() {
     let iterations = Iterations { started: 5, finished: 4, missed: 3 };
@@ -73,18 +82,24 @@ fn windows_lead_back() {
             (7, Second { iterations, warmup: earlier, users: 1, in_flight: 2, connections: 3 }),
         ]),
         health: BTreeMap::from([(6, Health::default()), (7, some_health())]),
+        addresses: some_addresses(),
         watermark_s: 7,
         latest_ns: 7_900_000_000,
     };
-    let bytes = encode_window(&window);
-    assert_eq!(decode_window(FORM, &bytes).unwrap(), window);
+    let sealed = SealedWindow::of(&window);
+    let bytes = encode_window(&sealed);
+    assert_eq!(decode_window(FORM, &bytes).unwrap(), sealed);
+    assert_eq!(sealed.open().unwrap(), window);
     assert_eq!(decode_health_of_window(FORM, &bytes).unwrap(), window.health);
     assert!(matches!(decode_window(FORM + 1, &bytes), Err(CodecError::Form(form)) if form == FORM + 1));
-    assert_eq!(decode_window(FORM, &encode_window(&Window::default())).unwrap(), Window::default());
+    let nothing = SealedWindow::default();
+    assert_eq!(decode_window(FORM, &encode_window(&nothing)).unwrap(), nothing);
     // It is the wire form, so the proto crate reads it too where it keeps its bounds.
-    let simple = Window { rows: BTreeMap::from([(RowKey::second(7, 0), simple_row())]), ..window };
+    let rows = BTreeMap::from([(RowKey::second(7, 0), simple_row())]);
+    let simple = Window { rows, addresses: Addresses::default(), ..window };
+    let simple = SealedWindow::of(&simple);
     let wire = v1::Window::decode(encode_window(&simple).as_slice()).unwrap();
-    assert_eq!(Window::try_from(wire).unwrap(), simple);
+    assert_eq!(SealedWindow::try_from(wire).unwrap(), simple);
 }
 
 fn simple_row() -> Row {
@@ -122,16 +137,20 @@ fn rows_and_totals_lead_back_however_large() {
 
 #[test]
 fn damaged_bytes_are_errors_and_never_a_panic() {
-    let bytes = encode_window(&Window {
-        rows: BTreeMap::from([(RowKey::second(1, 0), row(20, 1))]),
-        ..Window::default()
+    let bytes = encode_window(&SealedWindow {
+        rows: BTreeMap::from([(RowKey::second(1, 0), row(20, 1).seal())]),
+        ..SealedWindow::default()
     });
+    let is_unreadable = |bytes: &[u8]| match decode_window(FORM, bytes) {
+        Ok(window) => Window::default().merge_sealed(&window).is_err(),
+        Err(_) => true,
+    };
     let mut unreadable = 0;
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x5a;
-        unreadable += u32::from(decode_window(FORM, &damaged).is_err());
-        unreadable += u32::from(decode_window(FORM, &bytes[..at]).is_err());
+        unreadable += u32::from(is_unreadable(&damaged));
+        unreadable += u32::from(is_unreadable(&bytes[..at]));
     }
     assert!(unreadable > 100, "{unreadable} of {}", bytes.len());
 }

@@ -45,7 +45,8 @@ async fn a_full_disk_is_said_and_costs_nothing_that_was_acknowledged() {
         let (agent, sequence, arrival) = (Incarnation(1), u64::from(second) + 1, Arrival::InTime);
         let window = rich_window(second, 4, 200);
         let facts = suite::facts(sequence, &window);
-        let delivery = Delivery { run: &run.id, agent, sequence, window: &window, facts: &facts, arrival };
+        let window = &suite::sealed(&window);
+        let delivery = Delivery { run: &run.id, agent, sequence, window, facts: &facts, arrival };
         match store.keep_window(delivery).await {
             Ok(kept) => {
                 assert_eq!(kept, Kept::New);

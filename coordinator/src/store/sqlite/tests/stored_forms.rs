@@ -2,8 +2,8 @@
 //! `examples/stored_sample.rs`.
 
 use volley_lifecycle::Run;
-use volley_plan::link::Order;
-use volley_stats::{ErrorKind, Timed};
+use volley_plan::link::{Order, WindowFacts};
+use volley_stats::{ErrorKind, SealedWindow, Timed};
 
 use super::*;
 use crate::store::{Delivery, Left};
@@ -51,9 +51,9 @@ async fn check_finished(store: &SqliteStore) {
     assert_eq!(spans(Grain::Second).await.len(), 70);
     assert_eq!(spans(Grain::Minute).await, [(0, 605), (60, 100)]);
     for sequence in [1, 70, 71] {
-        let window = Arc::new(Window::default());
+        let window = Arc::new(SealedWindow::default());
         let (agent, arrival) = (Incarnation(u64::MAX), Arrival::InTime);
-        let facts = suite::facts(sequence, &window);
+        let facts = WindowFacts::default();
         let again = Delivery { run: &finished, agent, sequence, window: &window, facts: &facts, arrival };
         assert_eq!(store.keep_window(again).await.unwrap(), Kept::Repeated, "{sequence}");
     }
@@ -134,6 +134,26 @@ async fn check_open(store: &SqliteStore) {
     assert_eq!((share.stripes.held().len(), connections, *seed), (2520, Some(7), 42));
 }
 
+/// What was counted of connections in so many measured rows, and what so many windows said of addresses.
+async fn check_connections(store: &SqliteStore, run: &str, rows: u64, windows: u64) {
+    let run = RunId::new(run).unwrap();
+    let series = store.series(&run).await.unwrap();
+    let series = series.lock();
+    let counters = series.whole().counters;
+    let counts = [
+        counters.connections_opened,
+        counters.connections_reused,
+        counters.connections_closed,
+        counters.handshakes,
+        counters.handshakes_resumed,
+    ];
+    assert_eq!(counts, [2, 3, 4, 6, 5].map(|n| n * rows), "{run}");
+    let said = series.addresses().iter();
+    let said = said.map(|(address, of)| (address, [of.connections, of.failures, of.requests]));
+    let expected = [("127.0.0.1:1", [windows, 0, 10 * windows]), ("[::1]:1", [0, windows, 0])];
+    assert_eq!(said.collect::<Vec<_>>(), expected, "{run}");
+}
+
 #[tokio::test]
 async fn form_1_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,4 +195,18 @@ async fn what_can_be_gone_on_with_can_be_read() {
     check_finished(&store).await;
     check_going_on(&store, 4, grant(25)).await;
     check_open(&store).await;
+}
+
+#[tokio::test]
+async fn what_is_told_of_connections_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = opened("v4.db", folder.path());
+    assert_eq!(resumed(&store, GOING_ON).await, ("resuming", 50, 30));
+    assert_eq!(resumed(&store, OPEN).await, ("resuming", 0, 30));
+    check_finished(&store).await;
+    check_going_on(&store, 4, grant(25)).await;
+    check_open(&store).await;
+    for (run, rows, windows) in [("20261201-100000-00000001", 71, 70), (GOING_ON, 3, 3), (OPEN, 3, 5)] {
+        check_connections(&store, run, rows, windows).await;
+    }
 }
