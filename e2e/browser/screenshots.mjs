@@ -1,12 +1,16 @@
 // Takes pictures of the pages at two widths, light and dark: an empty home, a steady run, a failing target, runs of the
 // open model (one in its warm-up and when over, one that misses, one whose generator stood still), a lost agent, one that
-// joins, another that drains, a load that is adjusted, and a run that waits for its turn.
+// joins, another that drains, a load that is adjusted, a run that waits for its turn, one of whose addresses answers
+// nobody, and one over TLS that nobody verified.
 // Starts all it needs on free ports of this machine and ends it. `make screenshots` calls it.
 //
 // Usage: node screenshots.mjs VOLLEY CHROMIUM DIRECTORY
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { createServer } from "node:https";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -140,8 +144,38 @@ async function pictures(browser) {
   await over(http, lost);
   await shoot(browser, `${http}/runs/${lost}`, "run-lost-agent");
 
+  await connections(browser, http, target);
   await fleet(browser, http, target, agents);
   await shoot(browser, http, "home");
+}
+
+/** A target of which one address refuses, and one that speaks TLS with a certificate that nobody vouches for. */
+async function connections(browser, http, target) {
+  const { port } = new globalThis.URL(target);
+  const to = [`127.0.0.1:${port}`, `127.0.0.2:${port}`];
+  const plan = { name: "two addresses", target, users: 10, duration: "4s", keep_alive: false, connect: { to } };
+  const turns = await post(http, plan);
+  await over(http, turns);
+  await shoot(browser, `${http}/runs/${turns}`, "run-addresses");
+
+  const server = createServer(certificate(), (request, answer) => answer.end("hello world"));
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `https://127.0.0.1:${server.address().port}/`;
+  const insecure = await post(http, { name: "tls", target: url, users: 5, duration: "4s", tls: { insecure: true } });
+  await over(http, insecure);
+  await shoot(browser, `${http}/runs/${insecure}`, "run-tls");
+  server.close();
+}
+
+/** A key and a certificate that it has signed itself. */
+function certificate() {
+  const folder = mkdtempSync(join(tmpdir(), "volley-pictures-"));
+  const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(folder, name));
+  const words = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-days", "1"];
+  execFileSync("openssl", ["req", "-x509", ...words, "-keyout", key, "-out", cert], { stdio: "ignore" });
+  const read = { key: readFileSync(key), cert: readFileSync(cert) };
+  rmSync(folder, { recursive: true });
+  return read;
 }
 
 /** Agents that join and drain, a load that is adjusted, and a run that waits for its turn. */

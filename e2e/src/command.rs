@@ -1,5 +1,7 @@
 //! One-shot uses of the program: what it printed and how it ended.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -44,6 +46,16 @@ impl Outcome {
 /// Runs `volley` with these arguments to its end.
 pub fn volley(arguments: &[&str]) -> Outcome {
     volley_with(arguments, |_| {})
+}
+
+/// Runs a plan in one process to its end. The folder is where it is written to, and where the files lie that it names.
+///
+/// # Panics
+/// If the folder can't be written to.
+pub fn volley_run(plan: &str, folder: &Path) -> Outcome {
+    let file = folder.join("plan.yaml");
+    fs::write(&file, plan).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    volley(&["run", &file.display().to_string(), "--json"])
 }
 
 /// Runs `volley` to its end, once `prepare` has changed the command.

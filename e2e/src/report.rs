@@ -99,7 +99,7 @@ pub fn check_invariants(document: &Value) {
 }
 
 /// What doesn't hold.
-fn faults(document: &Value) -> Vec<String> {
+pub(crate) fn faults(document: &Value) -> Vec<String> {
     let whole = &document["whole"];
     let of = |name| number(whole, name);
     let (started, ok, failed, cancelled, unresolved) =
@@ -140,8 +140,41 @@ fn faults(document: &Value) -> Vec<String> {
         let parts: u64 = ["started", "missed", "unknown"].iter().map(|name| number(accounts, name)).sum();
         hold(planned == parts, format!("{planned} planned is not started + missed + unknown"));
     }
+    faults.extend(misplaced(document));
     faults.extend(falling(whole));
     faults.extend(not_a_number("", document));
+    faults
+}
+
+/// Requests that stand at no address, or on no connection. What a lost agent did not report is in no sum; and addresses
+/// are counted with the warm-up, whose requests aren't told apart by whether they were sent.
+fn misplaced(document: &Value) -> Vec<String> {
+    let whole = &document["whole"];
+    let of = |name| number(whole, name);
+    let list = |name: &str| document[name].as_array().into_iter().flatten();
+    let (opened, reused) = (of("connections_opened"), of("connections_reused"));
+    let by_step = ["connections_opened", "connections_reused"]
+        .map(|name| list("steps").map(|step| number(step, name)).sum::<u64>());
+    let mut faults = Vec::new();
+    if by_step != [opened, reused] {
+        faults.push(format!(
+            "the steps have {by_step:?} connections opened and re-used, not {opened} and {reused}"
+        ));
+    }
+    let has_open_end = document["incomplete"] == true || of("unresolved") > 0;
+    if has_open_end || !document["warmup"].is_null() {
+        return faults;
+    }
+    let requests: u64 = list("addresses").map(|address| number(address, "requests")).sum();
+    // One that was to be sent again may have found no connection.
+    let once = of("started").saturating_sub(of("never_sent"));
+    if !(once..=once + of("resent")).contains(&requests) {
+        faults.push(format!("{requests} requests at addresses, {once} sent, {} of them again", of("resent")));
+    }
+    // The first request of a connection is one that does not re-use it.
+    if reused > requests || requests - reused > opened {
+        faults.push(format!("{opened} connections opened and {reused} re-used for {requests} requests"));
+    }
     faults
 }
 
@@ -188,9 +221,12 @@ mod tests {
             "over": true, "verdict": "none", "account_faults": [],
             "whole": {
                 "started": 5, "ok": 3, "failed": 2, "cancelled": 0, "unresolved": 0, "latency_min_ms": 1.0,
+                "never_sent": 0, "resent": 1, "connections_opened": 2, "connections_reused": 3,
                 "latency_ms": {"50": 1.0, "90": 2.0, "95": 2.0, "99": 2.0, "99.9": 2.0, "100": 2.0},
             },
-            "steps": [{"started": 5}],
+            "incomplete": false, "warmup": null,
+            "addresses": [{"requests": 2}, {"requests": 3}],
+            "steps": [{"started": 5, "connections_opened": 2, "connections_reused": 3}],
             "errors": [{"kind": "status", "count": 1}, {"kind": "reset", "count": 1}],
             "statuses": [{"status": 200, "count": 3}, {"status": 500, "count": 1}],
             "accounts": {"planned": 5, "started": 5, "missed": 0, "unknown": 0},
@@ -219,6 +255,11 @@ mod tests {
         check("/whole/latency_min_ms", json!(1.5), "before one of 1 ms");
         check("/whole/latency_ms/50", Value::Null, "p50");
         check("/accounts/missed", json!(1), "5 planned");
+        check("/addresses/0/requests", json!(1), "4 requests at addresses");
+        check("/addresses/0/requests", json!(4), "7 requests at addresses");
+        check("/addresses/0/requests", json!(3), "2 connections opened and 3 re-used for 6");
+        check("/whole/connections_reused", json!(6), "2 connections opened and 6 re-used");
+        check("/steps/0/connections_opened", json!(1), "the steps have [1, 3] connections");
         check("/whole/latency_ms/99", json!("NaN"), "NaN at /whole/latency_ms/99");
     }
 }

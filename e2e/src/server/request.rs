@@ -27,11 +27,20 @@ impl Request {
     /// Reads a request off the beginning of `bytes`, and says how long it is; `None` while it is not complete. Bodies
     /// have a Content-Length here: no test sends others.
     pub(super) fn parse(bytes: &[u8], between: (SocketAddr, SocketAddr)) -> Option<(Self, usize)> {
+        let (mut request, head_end) = Self::parse_head(bytes, between)?;
+        let length = request.header("content-length").map_or(Some(0), |length| length.parse().ok())?;
+        let end = head_end.checked_add(length)?;
+        request.body = bytes.get(head_end..end)?.to_vec();
+        Some((request, end))
+    }
+
+    /// The same without its body.
+    pub(crate) fn parse_head(bytes: &[u8], between: (SocketAddr, SocketAddr)) -> Option<(Self, usize)> {
         let head_end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
         let text = String::from_utf8_lossy(&bytes[..head_end]).into_owned();
         let (line, head) = text.split_once("\r\n")?;
         let mut words = line.split(' ');
-        let mut request = Self {
+        let request = Self {
             method: words.next()?.to_owned(),
             path: words.next()?.to_owned(),
             head: head.to_owned(),
@@ -40,10 +49,7 @@ impl Request {
             connection: 0,
             on_connection: 0,
         };
-        let length = request.header("content-length").map_or(Some(0), |length| length.parse().ok())?;
-        let end = head_end.checked_add(length)?;
-        request.body = bytes.get(head_end..end)?.to_vec();
-        Some((request, end))
+        Some((request, head_end))
     }
 
     /// Whether the process with this id sent it.

@@ -15,7 +15,9 @@ use volley_e2e::{Coordinator, Report};
 use volley_plan::link::{
     FromAgent, Hello, Incarnation, Order, PING_NS, PROTOCOL, Progress, Report as Told, RunId, ToAgent,
 };
-use volley_stats::{Health, Iterations, Part, Row, RowKey, SECOND_NS, Second, Timed, Window};
+use volley_stats::{
+    AddressCounts, Health, Iterations, Part, Row, RowKey, SECOND_NS, SealedRow, SealedWindow, Second, Timed,
+};
 
 const STEPS: u16 = 10;
 const REQUESTS_A_STEP: u64 = 100;
@@ -130,7 +132,7 @@ async fn simulate(
     stopped: tokio::sync::oneshot::Receiver<()>,
 ) {
     let begun = Instant::now();
-    let rows = Arc::new(rows());
+    let rows = Arc::new(Rows::new());
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..agents {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("a URL");
@@ -141,23 +143,40 @@ async fn simulate(
     tasks.shutdown().await;
 }
 
-/// The rows of one second, a few kinds of them so that not all agents say the same.
-fn rows() -> Vec<Row> {
-    let row = |kind: u64| {
-        let mut row = Row::default();
-        for request in 0..REQUESTS_A_STEP {
-            // Between 1 and about 100 ms, most of them short.
-            let place = (request * 37 + kind * 11) % 100;
-            row.latency.record(1_000_000 + place * place * 10_000 + kind * 1_000);
+/// What happens in a second, of a few kinds so that not all agents say the same. Sealed once for all: what it costs to
+/// measure and to seal is the agents' affair, and these share a machine with the coordinator.
+struct Rows {
+    of_steps: Vec<SealedRow>,
+    /// What is timed of all steps together.
+    timing: SealedRow,
+}
+
+impl Rows {
+    fn new() -> Self {
+        let mut timing = Row::<u32>::default();
+        for request in 0..REQUESTS_A_STEP * u64::from(STEPS) {
+            for timed in [Timed::Send, Timed::FirstByte, Timed::Receive] {
+                timing.timing.record(timed, 10_000 + request * 1_000);
+            }
         }
-        row.counters.started = REQUESTS_A_STEP;
-        row.counters.ok = REQUESTS_A_STEP;
-        row.counters.bytes_sent = REQUESTS_A_STEP * 80;
-        row.counters.bytes_received = REQUESTS_A_STEP * 200;
-        row.counters.statuses.add(200, REQUESTS_A_STEP);
-        row
-    };
-    (0..16).map(row).collect()
+        Self { of_steps: (0..16).map(|kind| of_step(kind).seal()).collect(), timing: timing.seal() }
+    }
+}
+
+/// One step's requests.
+fn of_step(kind: u64) -> Row {
+    let mut row = Row::default();
+    for request in 0..REQUESTS_A_STEP {
+        // Between 1 and about 100 ms, most of them short.
+        let place = (request * 37 + kind * 11) % 100;
+        row.latency.record(1_000_000 + place * place * 10_000 + kind * 1_000);
+    }
+    row.counters.started = REQUESTS_A_STEP;
+    row.counters.ok = REQUESTS_A_STEP;
+    row.counters.bytes_sent = REQUESTS_A_STEP * 80;
+    row.counters.bytes_received = REQUESTS_A_STEP * 200;
+    row.counters.statuses.add(200, REQUESTS_A_STEP);
+    row
 }
 
 /// One simulated agent.
@@ -167,7 +186,7 @@ struct Agent {
     begun: Instant,
     /// The run's seconds.
     length_s: u32,
-    rows: Arc<Vec<Row>>,
+    rows: Arc<Rows>,
     progress: Option<Progress>,
     /// Run time 0 and the second that is reported next.
     start_ns: Option<u64>,
@@ -179,7 +198,7 @@ struct Agent {
 }
 
 impl Agent {
-    fn new(number: u64, begun: Instant, length_s: u32, rows: Arc<Vec<Row>>) -> Self {
+    fn new(number: u64, begun: Instant, length_s: u32, rows: Arc<Rows>) -> Self {
         Self {
             number,
             begun,
@@ -292,31 +311,23 @@ impl Agent {
         }
     }
 
-    fn window(&self, second: u32) -> Window {
-        let kind = |step: u16| (self.number as usize + usize::from(step) + second as usize) % self.rows.len();
-        let mut window = Window::default();
+    fn window(&self, second: u32) -> SealedWindow {
+        let Rows { of_steps, timing } = &*self.rows;
+        let kind = |step: u16| (self.number as usize + usize::from(step) + second as usize) % of_steps.len();
+        let mut window = SealedWindow::default();
         for step in 0..STEPS {
-            window.rows.insert(RowKey::second(second, step), self.rows[kind(step)].clone());
+            window.rows.insert(RowKey::second(second, step), of_steps[kind(step)].clone());
         }
-        window.rows.insert(RowKey::all_steps(second, Part::Measured), self.timing());
+        window.rows.insert(RowKey::all_steps(second, Part::Measured), timing.clone());
         let n = REQUESTS_A_STEP;
         let iterations = Iterations { started: n, finished: n, missed: 0 };
         window.seconds.insert(second, Second { iterations, users: 1, connections: 1, ..Second::default() });
         window.health.insert(second, Health { span_ns: SECOND_NS, cpu_ns: 1_000_000, ..Health::default() });
+        let counts = AddressCounts { requests: n * u64::from(STEPS), ..AddressCounts::default() };
+        window.addresses.add("127.0.0.1:1", &counts);
         window.watermark_s = second + 1;
         window.latest_ns = u64::from(second + 1) * SECOND_NS - 1;
         window
-    }
-
-    /// What is timed of all steps together.
-    fn timing(&self) -> Row {
-        let mut row = Row::default();
-        for request in 0..REQUESTS_A_STEP * u64::from(STEPS) {
-            for timed in [Timed::Send, Timed::FirstByte, Timed::Receive] {
-                row.timing.record(timed, 10_000 + request * 1_000);
-            }
-        }
-        row
     }
 }
 
