@@ -65,6 +65,10 @@ def p50_of_best():
     return of_best("p50_us", 1.0, "p50 no worse than that peer's")
 
 
+def p50_of(peer):
+    return pair(OURS, peer, "p50_us", 1.0, f"p50 no worse than {peer}'s")
+
+
 def at_most(number, limit, unit, what, label=OURS):
     """One figure of ours, whatever the peers need."""
 

@@ -130,14 +130,14 @@ CLOSED = (
         "tls-64",
         "11-byte answers over TLS, 64 connections, keep-alive",
         Work("small", 64, 160_000),
-        (goals.cpu_of(0.95, "ab"), goals.p50_of_best()),
+        (goals.cpu_of(0.95, "ab"), goals.p50_of("ab")),
         server=NginxTls,
     ),
     against_peers(
         "tls-close-64",
         "11-byte answers over TLS, 64 connections at a time, a connection and a handshake for each request",
         Work("small", 64, 6_400, keep_alive=False),
-        (goals.cpu_of(1.0, "oha"), goals.p50_of_best()),
+        (goals.cpu_of(1.0, "oha"), goals.p50_of("oha")),
         {"hey": 2},
         (
             "wrk counts its latency from the send, after connecting; the others from before it.",
