@@ -26,6 +26,8 @@ enum Form {
     Block { drawn: usize },
     /// Elsewhere; when the last line came.
     Lines { last: Instant },
+    /// Nothing is to be said.
+    Quiet,
 }
 
 impl Progress {
@@ -36,8 +38,16 @@ impl Progress {
         Self { form, read: 0 }
     }
 
+    /// Nowhere.
+    pub(crate) fn none() -> Self {
+        Self { form: Form::Quiet, read: 0 }
+    }
+
     /// Tells at once what the run's log has that is not as planned and was not told yet.
     pub(crate) fn tell(&mut self, document: &RunDocument) {
+        if matches!(self.form, Form::Quiet) {
+            return;
+        }
         let news = news(document, &mut self.read);
         if !news.is_empty() {
             self.clear();
@@ -57,7 +67,7 @@ impl Progress {
                 output::say(&line(document));
                 *last = Instant::now();
             }
-            Form::Lines { .. } => {}
+            Form::Lines { .. } | Form::Quiet => {}
         }
     }
 

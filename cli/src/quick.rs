@@ -13,7 +13,7 @@ use volley_plan::{Model, Plan, QuickPlan};
 
 use crate::access::AllowOptions;
 use crate::exit::{Exit, Failure};
-use crate::run::EngineOptions;
+use crate::run::{EngineOptions, TellOptions};
 use crate::{output, run};
 use body::{BodyOptions, QuickBody};
 use connect::ConnectOptions;
@@ -71,9 +71,8 @@ pub(crate) struct Options {
     spin: Spin,
     #[command(flatten)]
     allow: AllowOptions,
-    /// Print the results as one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    told: TellOptions,
     // Last, since what follows would stand under their headings.
     #[command(flatten)]
     tls: TlsOptions,
@@ -83,18 +82,19 @@ pub(crate) struct Options {
 
 /// Runs it in this process.
 pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
-    let (engine, json) = (
-        EngineOptions { workers: options.workers, spin: options.spin, files: Some(files::FOLDER.into()) },
-        options.json,
-    );
+    let (workers, spin) = (options.workers, options.spin);
+    let engine = EngineOptions { workers, spin, files: Some(files::FOLDER.into()) };
+    let told = options.told.clone();
     let allow = options.allow.list_here()?;
     let plan = plan(options)?;
     let model = match plan.load.model {
         Model::Closed(_) => "each user sends again once it has its answer",
         Model::Open(_) => "requests are sent when they are due, and latency counts from then",
     };
-    output::say(&format!("{}, at {}: {model}", plan.load_in_words(), plan.url()));
-    run::in_this_process(plan, engine, allow, json)
+    if !told.is_quiet() {
+        output::say(&format!("{}, at {}: {model}", plan.load_in_words(), plan.url()));
+    }
+    run::in_this_process(plan, engine, allow, &told)
 }
 
 fn plan(options: Options) -> Result<Plan, Failure> {

@@ -1,5 +1,6 @@
 //! `volley run`: a plan to its end, in this process or on a coordinator, with the same output.
 
+use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -44,9 +45,29 @@ pub(crate) struct Options {
     /// Whether to keep a processor awake while few requests are in flight, in a run of this process: auto, on or off
     #[arg(long, value_name = "WHEN")]
     spin: Option<Spin>,
+    #[command(flatten)]
+    told: TellOptions,
+}
+
+/// How a run and its results are told.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TellOptions {
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,
+    /// Write a JUnit report too: a test case for the run, and one for each threshold
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Say nothing of how it goes, and print nothing but the results
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl TellOptions {
+    /// Nothing is to be said of how it goes.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
 }
 
 /// How this process sends.
@@ -69,7 +90,7 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
         None => {
             let (workers, spin) = (options.workers, options.spin.unwrap_or_default());
             let engine = EngineOptions { workers, spin, files: Some(plan::folder(&options.plan)) };
-            in_this_process(plan, engine, options.allow.list_here()?, options.json)
+            in_this_process(plan, engine, options.allow.list_here()?, &options.told)
         }
         Some(_) if options.workers.is_some() || options.spin.is_some() || options.allow.are_given() => {
             let sentence = "--workers, --spin and --allow are for a run in this process; coordinators and agents have \
@@ -79,7 +100,7 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
         Some(url) => {
             let rest = Rest::new(url, options.token.token()?.as_ref())?;
             let remote = Remote::new(rest, options.plan.clone(), text);
-            runtime()?.block_on(play(remote, options.json))
+            runtime()?.block_on(play(remote, &options.told))
         }
     }
 }
@@ -90,10 +111,10 @@ pub(crate) fn in_this_process(
     plan: Plan,
     engine: EngineOptions,
     allow: Arc<AllowList>,
-    json: bool,
+    told: &TellOptions,
 ) -> Result<Exit, Failure> {
     let runtime = runtime()?;
-    let played = runtime.block_on(play(Local::new(plan, engine, allow), json));
+    let played = runtime.block_on(play(Local::new(plan, engine, allow), told));
     // A name look-up must not hold up the end.
     runtime.shutdown_background();
     played
@@ -103,20 +124,25 @@ fn runtime() -> anyhow::Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("no runtime")
 }
 
-async fn play(mut session: impl Session, json: bool) -> Result<Exit, Failure> {
+async fn play(mut session: impl Session, told: &TellOptions) -> Result<Exit, Failure> {
     let mut signals = Signals::catch()?;
     tokio::select! {
         started = session.start() => started?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     }
-    let mut progress = Progress::to_stderr();
+    let mut progress = if told.quiet { Progress::none() } else { Progress::to_stderr() };
     let end = follow(&mut session, &mut signals, &mut progress).await;
     progress.clear();
     let (document, interrupted) = match end? {
         End::Over { document, interrupted } => (document, interrupted),
         End::Left => return Ok(Exit::Interrupted),
     };
-    if json {
+    if let Some(file) = &told.junit {
+        let xml = document.junit().render().context("the JUnit report can't be made")?;
+        fs::write(file, xml)
+            .with_context(|| format!("the JUnit report can't be written to {}", file.display()))?;
+    }
+    if told.json {
         let text = serde_json::to_string_pretty(&document).context("the results can't be written as JSON")?;
         output::print(&format!("{text}\n"))?;
     } else {

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use volley_coordinator::RunDocument;
 use volley_coordinator::document::{
-    AddressTotals, ConnectionTotals, ErrorCount, NOT_VERIFIED, Percentiles, PhaseTotals, Whole,
+    AddressTotals, ConnectionTotals, ErrorCount, NOT_VERIFIED, Percentiles, PhaseTotals, Standing,
+    ThresholdTotals, Whole,
 };
 use volley_plan::Verdict;
 use volley_plan::words::counted;
@@ -46,6 +47,7 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
     let rate_s = if whole.rate_s > 0.0 { whole.rate_s } else { progress.elapsed_s };
     row(&mut text, "rate", &format!("{} over {}", rate(whole.rate), span(rate_s)));
     latency(&mut text, whole);
+    list(&mut text, "thresholds", progress.thresholds.iter().map(threshold));
     list(&mut text, "phases", phases(&progress.phases));
     list(
         &mut text,
@@ -74,11 +76,7 @@ fn opening(document: &RunDocument, colours: bool) -> String {
         Some(Verdict::None) | None => "1",
     };
     let sentence = &document.progress.sentence;
-    let verdict = match document.progress.verdict {
-        Some(verdict @ (Verdict::Passed | Verdict::Failed)) => format!("{}: ", verdict.name()),
-        Some(Verdict::Invalid | Verdict::None) | None => String::new(),
-    };
-    if colours { format!("\x1b[{colour}m{verdict}{sentence}\x1b[0m") } else { format!("{verdict}{sentence}") }
+    if colours { format!("\x1b[{colour}m{sentence}\x1b[0m") } else { sentence.clone() }
 }
 
 fn row(text: &mut String, name: &str, value: &str) {
@@ -176,6 +174,19 @@ fn latency(text: &mut String, whole: &Whole) {
 
 fn by_percentile(of: &Percentiles) -> [(&'static str, Option<f64>); 6] {
     [("p50", of.p50), ("p90", of.p90), ("p95", of.p95), ("p99", of.p99), ("p99.9", of.p99_9), ("max", of.max)]
+}
+
+/// `✓ p99 < 300ms: 120 ms`, and how much of the limit is left.
+fn threshold(of: &ThresholdTotals) -> String {
+    let mark = if of.standing == Standing::Holds { '✓' } else { '✗' };
+    let over = of.over_s.map(|over_s| format!(" over {over_s} s")).unwrap_or_default();
+    let value = if of.value_words.is_empty() { String::new() } else { format!(": {}", of.value_words) };
+    let told = match (of.standing, of.margin) {
+        (Standing::Holds, Some(left)) => format!(", {} of the limit left", percent(Some(left))),
+        (Standing::Holds, None) => String::new(),
+        (Standing::Broken | Standing::NoData, _) => format!(" ({})", of.standing_words),
+    };
+    format!("{mark} {}{over}{value}{told}", of.expect)
 }
 
 /// Lag of what was started, and phases of what was answered: the median, the 99th percentile and the longest of each.

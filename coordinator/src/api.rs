@@ -10,6 +10,7 @@ mod health;
 mod log;
 mod ops;
 mod problem;
+mod reports;
 mod runs;
 mod stream;
 
@@ -69,6 +70,7 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/runs/{id}/stop", post(runs::stop))
         .route("/runs/{id}/adjust", post(adjust::adjust))
         .route("/runs/{id}/stream", get(stream::stream))
+        .route("/runs/{id}/report.junit.xml", get(reports::junit))
         .route("/runs/{id}/health", get(health::show))
         .route("/runs/{id}/log", get(log::show))
         .route("/agents", get(agents::list))

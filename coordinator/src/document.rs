@@ -16,13 +16,14 @@ mod agents;
 mod build;
 mod closed;
 mod environment;
+mod junit;
 mod sentence;
 mod totals;
 
 /// Parts that the document shares with the event stream: the same words for the same things.
 pub use volley_web::stream::{
-    AddressTotals, ConnectionTotals, ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, StatusCount,
-    StepTotals, WarmupTotals,
+    AddressTotals, ConnectionTotals, ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, Standing,
+    StatusCount, StepTotals, ThresholdTotals, WarmupTotals,
 };
 
 pub use environment::NOT_VERIFIED;
@@ -83,7 +84,7 @@ pub struct Progress {
     pub over: bool,
     /// What the numbers say; `null` while the run goes on.
     pub verdict: Option<Verdict>,
-    /// Why it stopped: `count_reached`, `duration_over`, `asked`, `agents_lost`, `could_not_run`, `store_failed` or
+    /// Why it stopped: `count_reached`, `duration_over`, `threshold_broken`, `asked`, `agents_lost`, `could_not_run`, `store_failed` or
     /// `coordinator_stopped`.
     pub stop_reason: Option<String>,
     /// An agent was lost on the way.
@@ -131,6 +132,9 @@ pub struct Progress {
     /// those beyond 64.
     #[serde(default)]
     pub addresses: Vec<AddressTotals>,
+    /// What the plan demands, in its order, and how that stands.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdTotals>,
     /// By agent.
     pub agents: Vec<AgentDocument>,
     /// What is to be known of the agents' own health, in sentences; empty while all is fine.

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::Instant;
-use volley_lifecycle::{Action, AgentFacts, Event, Run};
+use volley_lifecycle::{Action, AgentFacts, Event, Level, Note, Run};
 use volley_plan::link::{Incarnation, Report, WindowFacts};
+use volley_stats::SECOND_NS;
 use volley_web::stream::Tick;
 
 use crate::coordinator::Shared;
@@ -19,6 +20,7 @@ use crate::document::RunDocument;
 use crate::live::Live;
 use crate::past::{self, Past};
 use crate::publish::{BY_SECOND_S, Publisher};
+use crate::thresholds::Broken;
 use crate::timeline::Gaps;
 
 mod carry;
@@ -202,7 +204,22 @@ impl Driver {
         self.store_failed || !self.live.is_kept()
     }
 
+    /// Holds the seconds before this one against what the plan demands.
+    async fn judge(&mut self, below_s: u32) {
+        for Broken { words, abort } in self.live.judge(below_s) {
+            // What was seen is a part of the document, and once seen it stays.
+            self.keep_at_ns = 0;
+            if abort {
+                self.decide(Event::ThresholdBroken { words }).await;
+            } else {
+                let at_run_ns = Some(u64::from(below_s) * SECOND_NS);
+                self.live.note(&Note { at_run_ns, level: Level::Warn, text: words });
+            }
+        }
+    }
+
     async fn end(&mut self) {
+        self.judge(self.live.complete_s(self.shared.clock.now_ns())).await;
         let (document, _) = self.keep_document().await;
         tracing::info!(run = %document.id, sentence = %document.progress.sentence, "run finished");
         let ticks = self.ticks_from_store(&document).await;
@@ -235,6 +252,7 @@ impl Driver {
         }
         self.completed_s = published_s;
         self.live.compare_agents(published_s);
+        self.judge(published_s).await;
         let run = &self.live.head.id;
         let completed = self.shared.store.complete(run, published_s).await;
         if let Err(error) = self.shared.wrote(completed) {

@@ -34,6 +34,7 @@ mod queue;
 mod serve;
 mod settings;
 pub mod store;
+mod thresholds;
 mod timeline;
 mod view;
 mod words;

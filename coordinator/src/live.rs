@@ -9,13 +9,14 @@ use tokio::sync::{Notify, watch};
 use volley_lifecycle::{Level, Note, Run};
 use volley_plan::link::Incarnation;
 use volley_stats::{ErrorKind, Health, Part, SECOND_NS, SealedWindow};
-use volley_web::stream::{LogLine, Tick};
+use volley_web::stream::{LogLine, ThresholdTotals, Tick};
 
 use crate::document::{Facts, Late, Progress, QueuePlace, RunDocument, ns_to_s, progress, run_s};
 use crate::feed::{Feed, SharedFeed};
 use crate::fleet::AgentView;
 use crate::outliers::Outliers;
 use crate::store::{SharedSeries, Strain};
+use crate::thresholds::{Broken, Thresholds};
 use crate::timeline::{Gaps, Timeline};
 use crate::view;
 
@@ -38,6 +39,7 @@ struct Inner {
     /// How each agent was in the latest second that it has reported.
     healths: BTreeMap<Incarnation, (u32, Health)>,
     outliers: Outliers,
+    thresholds: Thresholds,
     /// How far the agents' clocks were off when they were first looked at after the start.
     offsets: BTreeMap<Incarnation, i128>,
     late: Late,
@@ -53,6 +55,10 @@ pub(crate) struct Recalled {
     pub(crate) seen: BTreeMap<ErrorKind, (u32, u32)>,
     /// How hard the agents were at work, by second.
     pub(crate) strains: BTreeMap<u32, Strain>,
+    /// How the thresholds stood.
+    pub(crate) thresholds: Vec<ThresholdTotals>,
+    /// The seconds before this one are complete.
+    pub(crate) complete_s: u32,
 }
 
 /// One run.
@@ -81,7 +87,8 @@ impl Live {
 
     /// A run that goes on.
     pub(crate) fn resumed(head: Head, run: Run, series: SharedSeries, recalled: Recalled) -> Self {
-        let Recalled { feed, seen, strains } = recalled;
+        let Recalled { feed, seen, strains, thresholds, complete_s } = recalled;
+        let thresholds = Thresholds::of(&head.plan, &thresholds, complete_s);
         let warmup_s = head.plan.load.warmup_ns().div_ceil(SECOND_NS);
         Self {
             head,
@@ -93,6 +100,7 @@ impl Live {
                 strains,
                 healths: BTreeMap::new(),
                 outliers: Outliers::after(u32::try_from(warmup_s).unwrap_or(u32::MAX)),
+                thresholds,
                 offsets: BTreeMap::new(),
                 late: Late::default(),
                 aside: Aside::default(),
@@ -205,6 +213,17 @@ impl Live {
         }
     }
 
+    /// Holds the seconds before this one, which are complete, against what the plan demands. Gives what was found broken.
+    pub(crate) fn judge(&self, below_s: u32) -> Vec<Broken> {
+        let mut inner = self.inner();
+        let series = self.series.lock();
+        let Inner { run, thresholds, .. } = &mut *inner;
+        thresholds.judge(below_s, run, &series).unwrap_or_else(|error| {
+            tracing::error!(run = %self.head.id, below_s, %error, "a second cannot be read, and isn't judged");
+            Vec::new()
+        })
+    }
+
     /// How each agent was in the latest second that it has reported, and how those that do differ from their peers.
     pub(crate) fn fitness(&self) -> (BTreeMap<Incarnation, Health>, BTreeMap<Incarnation, String>) {
         let inner = self.inner();
@@ -269,10 +288,20 @@ impl Live {
         let mut inner = self.inner();
         inner.note_offsets(agents, now_ns);
         let series = self.series.lock();
-        let Inner { run, seen, late, offsets, outliers, .. } = &*inner;
+        let Inner { run, seen, late, offsets, outliers, thresholds, .. } = &*inner;
         let outliers = &outliers.said();
-        let so_far =
-            progress(&Facts { run, series: &series, seen, late: *late, agents, offsets, outliers, now_ns });
+        let late = *late;
+        let so_far = progress(&Facts {
+            run,
+            series: &series,
+            seen,
+            thresholds,
+            late,
+            agents,
+            offsets,
+            outliers,
+            now_ns,
+        });
         match &inner.queue {
             Some(place) => so_far.queued(place.clone()),
             None => so_far,

@@ -90,6 +90,7 @@ pub(crate) async fn recalled(
     published_s: u32,
 ) -> Result<Recalled, StoreError> {
     let run = Past::so_far(document.id.clone(), load, gaps_told(document), document.progress.run_s());
+    let thresholds = document.progress.thresholds.clone();
     let (log, dropped) = (document.log.clone(), document.log_lines_dropped);
     let by_second_s = publish::by_minute_s(published_s);
     let minutes = store.spans(&run.id, Grain::Minute, 0, by_second_s).await?;
@@ -104,7 +105,7 @@ pub(crate) async fn recalled(
         ticks.extend(run.ticks(Grain::Second, complete, by_second_s..published_s)?);
         ticks.into_iter().for_each(|tick| feed.tick(tick));
         feed.recall(log, dropped);
-        Ok(Recalled { feed, seen, strains })
+        Ok(Recalled { feed, seen, strains, thresholds, complete_s: published_s })
     })
     .await
 }

@@ -84,6 +84,7 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         errors: progress.errors.into_iter().map(with_words).collect(),
         statuses: progress.statuses,
         addresses: progress.addresses,
+        thresholds: progress.thresholds,
         agents: progress.agents.into_iter().map(agent_share).collect(),
         health_notes: progress.health_notes,
     }

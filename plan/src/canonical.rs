@@ -10,6 +10,7 @@ pub use hash::{PlanHash, PlanHashError};
 
 use crate::model::{AgentsWanted, Plan};
 use crate::parse::escape_template;
+use crate::threshold::Threshold;
 use crate::units::format_duration;
 use http::CanonicalHttp;
 use load::CanonicalLoad;
@@ -37,6 +38,43 @@ struct Canonical<'p> {
     load: CanonicalLoad,
     scenarios: Scenarios<'p>,
     agents: CanonicalAgents<'p>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    thresholds: Vec<CanonicalThreshold>,
+}
+
+/// A text where nothing else is said.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum CanonicalThreshold {
+    Text(String),
+    Mapping {
+        expect: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        over: Option<Written>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        after: Option<Written>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        abort: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        min_samples: Option<u64>,
+    },
+}
+
+impl CanonicalThreshold {
+    fn of(threshold: &Threshold) -> Self {
+        let expect = threshold.expect.to_string();
+        if *threshold == Threshold::of(threshold.expect.clone()) {
+            return Self::Text(expect);
+        }
+        let defaults = Threshold::of(threshold.expect.clone());
+        Self::Mapping {
+            expect,
+            over: threshold.over.map(Written),
+            after: (threshold.after != defaults.after).then_some(Written(threshold.after)),
+            abort: (threshold.abort != defaults.abort).then_some(threshold.abort),
+            min_samples: (threshold.min_samples != defaults.min_samples).then_some(threshold.min_samples),
+        }
+    }
 }
 
 /// What says the default is left out but for the first two, so that plans which don't say it keep their hash.
@@ -68,6 +106,7 @@ impl<'p> Canonical<'p> {
             load: CanonicalLoad::of(&plan.load),
             scenarios: Scenarios(&plan.scenarios),
             agents: CanonicalAgents::of(&plan.agents),
+            thresholds: plan.thresholds.iter().map(CanonicalThreshold::of).collect(),
         }
     }
 }

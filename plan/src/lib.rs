@@ -10,6 +10,7 @@ pub mod model;
 mod parse;
 mod philox;
 pub mod shape;
+mod threshold;
 pub mod units;
 mod verdict;
 pub mod words;
@@ -20,4 +21,8 @@ pub use grant::Ledger;
 pub use mix::Mix;
 pub use model::*;
 pub use parse::{Fault, Faults, MAX_FAULTS, Place, QuickConnect, QuickPlan, QuickTls, parse, parse_bytes};
+pub use threshold::{
+    Comparison, Expectation, ExpectationError, Limit, MAX_THRESHOLDS, Metric, Point, Ratio, Sample, Selector,
+    Threshold, Unit,
+};
 pub use verdict::{Accounts, Verdict};

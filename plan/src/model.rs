@@ -28,6 +28,8 @@ pub use tls::{Tls, TlsVersion};
 pub use tolerance::{Tolerance, ToleranceError};
 pub use zone::ZoneError;
 
+use crate::threshold::Threshold;
+
 /// Most bytes of a plan's text, and of its canonical form.
 pub const MAX_PLAN_BYTES: usize = 1 << 20;
 /// Most users of the closed model.
@@ -64,6 +66,8 @@ pub struct Plan {
     pub scenarios: Vec<Scenario>,
     /// Which agents the run needs.
     pub agents: AgentsWanted,
+    /// What must hold of its numbers.
+    pub thresholds: Vec<Threshold>,
 }
 
 impl Plan {

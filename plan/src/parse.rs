@@ -16,8 +16,10 @@ mod scenarios;
 mod section;
 mod sections;
 mod template;
+mod thresholds;
 mod yaml;
 
+pub(crate) use fault::shown;
 pub use fault::{Fault, Faults, MAX_FAULTS, Place};
 pub use quick::{QuickConnect, QuickPlan, QuickTls};
 pub(crate) use scenarios::verb_of;

@@ -21,6 +21,27 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", count(n))
 }
 
+/// Three significant digits, whole from 100 up: `1.20`, `41.2`, `1,412`.
+#[must_use]
+pub fn significant(x: f64) -> String {
+    match x.abs() {
+        size if size >= 99.95 => whole(x),
+        size if size >= 9.995 => format!("{x:.1}"),
+        size if size >= 0.9995 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "clamped to what fits, on purpose"
+)]
+fn whole(x: f64) -> String {
+    count(x.round().clamp(0.0, u64::MAX as f64) as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,6 +48,11 @@ fn case_49_errors_of_connections_and_checks() {
 }
 
 #[test]
+fn case_49_errors_of_thresholds() {
+    check_all(include_str!("bad_thresholds.txt"), 11);
+}
+
+#[test]
 fn case_49_faults_name_file_line_field_and_expectation() {
     let faults = parse("target: http//x\nusers: -1\nduration: 1s\n").unwrap_err();
     assert_eq!(

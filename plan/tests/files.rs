@@ -137,6 +137,12 @@ fn the_reference_names_every_key() {
         "http",
         "scenarios",
         "agents",
+        "thresholds",
+        "expect",
+        "over",
+        "after",
+        "abort",
+        "min_samples",
     ] {
         if !REFERENCE.contains(&format!("`{key}`")) {
             faults += &format!("`{key}` ");

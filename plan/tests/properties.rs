@@ -13,7 +13,7 @@ const OPEN_PLAN: &str = "target: http://h\nhttp: {timeout: 3s, connections: 5}\n
                          {ramp_to: 9/s, for: 0s}\n    - steps: {from: 1/s, to: 9/s, by: 2/s, every: 1s}\n  tolerate: \
                          0.5%\nscenarios:\n  'a b':\n    weight: 3\n    steps:\n      - get: /a?b\n        name: c\n      - \
                          think: 1s..2s\n      - method: X\n        path: /\n  d: {steps: [put: /]}\nagents: {min: 5, max: 7, labels: {zone: eu}, elastic: true, \
-                         share_by: even, lease: 4s, beside: true}\n";
+                         share_by: even, lease: 4s, beside: true}\nthresholds:\n  - p99 < 9ms\n  - 'p9.5{step=c,scenario=\"a b\"} >= 1us'\n  - {expect: \"errors{kind=reset} <= 3\", over: 5s, after: 3s, abort: true, min_samples: 7}\n";
 
 const TLS_PLAN: &str = "target: https://[fe80::1%25eth0]:8443/a\nusers: 1\nduration: 1s\ntimeout: 9s\nfirst_byte_timeout: 5s\nidle_timeout: \
                         2s\nhost: 'shop.test:8'\ntls: {ca: a/ca.pem, certificate: me.pem, key: me.key, server_name: \
@@ -58,7 +58,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    const KEYS: [&str; 72] = [
+    const KEYS: [&str; 78] = [
         "version",
         "name",
         "target",
@@ -129,6 +129,12 @@ fn key() -> impl Strategy<Value = String> {
         "    - get",
         "    - think",
         "      path",
+        "thresholds",
+        "  - expect",
+        "    over",
+        "    after",
+        "    abort",
+        "    min_samples",
         "- ",
         "",
     ];
@@ -400,6 +406,29 @@ fn parts() -> impl Strategy<Value = String> {
         .prop_map(|(asked, check)| asked.unwrap_or_default() + &check.unwrap_or_default())
 }
 
+/// Lines of valid thresholds of any plan, each only once.
+fn thresholds() -> impl Strategy<Value = String> {
+    let sign = || select(&["<", "<=", ">", ">="]);
+    let time = "[1-9][0-9]{0,3}(us|ms|s)";
+    let share = "[0-9]{1,2}(\\.[0-9]{1,6})?%|0\\.[0-9]{1,6}";
+    let expect = prop_oneof![
+        ("(service_|lag_)?(p[0-9]{1,2}(\\.[0-9]{1,3})?|mean|max)", sign(), time),
+        ("(error_rate(\\{(status=[1-9]0[0-9]|kind=reset)\\})?|check_rate)", sign(), share),
+        ("(started|ok)_rate", sign(), "[1-9][0-9]{0,3}(\\.[0-9]{1,6})?/(s|m|h)"),
+        ("errors|missed|unknown", sign(), "[0-9]{1,9}"),
+        ("missed|unknown", sign(), "[0-9]{1,2}(\\.[0-9]{1,6})?%"),
+    ];
+    let expect = expect.prop_map(|(metric, sign, limit)| format!("{metric} {sign} {limit}"));
+    let abort = prop::bool::weighted(0.2);
+    prop::collection::vec((expect, abort), 1..4).prop_map(|all| {
+        // No two have the same number of samples, so that none stands there twice.
+        let lines = all.iter().zip(1..).map(|((expect, abort), least)| {
+            format!("  - {{ expect: \"{expect}\", abort: {abort}, min_samples: {least} }}\n")
+        });
+        format!("thresholds:\n{}", lines.collect::<String>())
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 2_000,
@@ -447,8 +476,9 @@ proptest! {
         load in prop_oneof![open_load(), closed_load()],
         scenarios in scenarios(),
         connections in connections(),
+        thresholds in thresholds(),
     ) {
-        let text = format!("{connections}{load}{scenarios}");
+        let text = format!("{connections}{load}{scenarios}{thresholds}");
         let answer = parse(&text);
         prop_assert!(answer.is_ok(), "{}\n{}", answer.unwrap_err(), text);
         check(&text, &answer)?;

@@ -221,6 +221,7 @@ fn tally(world: &World<'_>, run: &Run) -> Tally {
     let name = run.outcome().map_or("not over", |outcome| match outcome.reason {
         StopReason::CountReached => "by count",
         StopReason::DurationOver => "by time",
+        StopReason::ThresholdBroken => "threshold broken",
         StopReason::Asked => "asked for",
         StopReason::AgentsLost => "no agent left",
         StopReason::CouldNotRun(_) => "could not run",

@@ -66,6 +66,7 @@ function has(run, ticks) {
     tls: run.whole.handshakes > 0,
     addresses: run.addresses.length > 1 || run.addresses.some((address) => address.failures > 0),
     health: checked,
+    thresholds: run.thresholds.length > 0,
   };
 }
 

@@ -174,6 +174,17 @@ fn connections_addresses_and_handshakes_are_told() {
 }
 
 #[test]
+fn thresholds_are_told_with_what_is_left() {
+    let html = samples::full().render().unwrap();
+    check(&html, &["data-mark=\"holds\"", "data-mark=\"broken\""], &[]);
+    check(
+        &seen(&html),
+        &["p99 &#60; 300ms", "4.36%", "each 10 s", "broken at 12 s", "99.58"],
+        &["The plan demands nothing."],
+    );
+}
+
+#[test]
 fn errors_are_told_by_kind_with_phase_and_words() {
     let html = samples::over_tls().render().unwrap();
     check(

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::stream::{
     AddressTotals, AgentShare, ConnectionTotals, ErrorCount, LogLine, Percentiles, Recent, Snapshot,
-    StatusCount, StepTotals, Tick, Totals,
+    Standing, StatusCount, StepTotals, ThresholdTotals, Tick, Totals,
 };
 use crate::{Fact, RunPage};
 
@@ -70,6 +70,30 @@ fn address(address: &str, failures: u64, requests: u64) -> AddressTotals {
     AddressTotals { address: address.to_owned(), connections: 26, failures, requests }
 }
 
+/// Of the measured part, or over a stretch that broke it.
+fn threshold(standing: Standing) -> ThresholdTotals {
+    let broken = standing == Standing::Broken;
+    let text = |holds: &str, broke: &str| if broken { broke.to_owned() } else { holds.to_owned() };
+    ThresholdTotals {
+        expect: text("p99 < 300ms", "error_rate < 0.1%"),
+        over_s: broken.then_some(10.0),
+        standing,
+        unit: text("ms", "share"),
+        limit: if broken { 0.001 } else { 300.0 },
+        value: Some(if broken { 0.0436 } else { 1.25 }),
+        latest: Some(if broken { 0.0002 } else { 1.25 }),
+        margin: Some(if broken { -42.6 } else { 0.9958 }),
+        broken_at_s: broken.then_some(12.0),
+        metric: text("p99", "error_rate"),
+        scope: text("measured part", "each 10 s"),
+        value_words: text("1.25 ms", "4.36%"),
+        latest_words: text("1.25 ms", "0.02%"),
+        limit_words: text("300 ms", "0.1%"),
+        standing_words: text("holds", "broken at 12 s"),
+        ..ThresholdTotals::default()
+    }
+}
+
 fn fact(name: &str, words: &str) -> Fact {
     Fact { name: name.to_owned(), words: words.to_owned(), is_doubt: false }
 }
@@ -119,6 +143,7 @@ pub(crate) fn full() -> RunPage {
         }],
         statuses: vec![StatusCount { status: 200, count: 900 }],
         addresses: vec![address("10.0.0.1:8080", 0, 476), address("[fd00::2]:8080", 3, 475)],
+        thresholds: vec![threshold(Standing::Holds), threshold(Standing::Broken)],
         agents: vec![agent("a"), agent("b")],
         ..Snapshot::default()
     };
@@ -195,6 +220,7 @@ pub(crate) fn hostile() -> RunPage {
     page.run.errors[0].phase.clone_from(&name);
     page.run.errors[0].words.clone_from(&name);
     page.run.addresses[1].address.clone_from(&name);
+    page.run.thresholds[1].expect.clone_from(&name);
     page.environment = vec![Fact { name: name.clone(), words: name.clone(), is_doubt: true }];
     page.run.agents[0].name.clone_from(&name);
     page.run.agents[0].state.clone_from(&name);

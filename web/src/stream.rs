@@ -178,6 +178,60 @@ impl ConnectionTotals {
     }
 }
 
+/// How a threshold stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It holds, as far as is known.
+    Holds,
+    /// It does not. One over a stretch stays so.
+    Broken,
+    /// There is nothing yet to judge it by; in the end, that fails it.
+    #[default]
+    NoData,
+}
+
+/// A threshold, and what was measured of it. Numbers are in its `unit`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ThresholdTotals {
+    /// As it was written: `p99 < 300ms`.
+    pub expect: String,
+    /// Over which stretch it is judged, each second anew; `null` over the whole measured part.
+    pub over_s: Option<f64>,
+    /// So much of the measured part isn't judged.
+    pub after_s: f64,
+    /// It stops the run.
+    pub abort: bool,
+    /// How it stands.
+    pub standing: Standing,
+    /// `ms`, `share` (of one), `per_second` or `count`.
+    pub unit: String,
+    /// What it is held against.
+    pub limit: f64,
+    /// The number that decides: of the measured part, or of the stretch that came nearest to the limit, or went farthest
+    /// beyond it; `null` without data.
+    pub value: Option<f64>,
+    /// The number of the latest stretch, or of the measured part so far.
+    pub latest: Option<f64>,
+    /// What is left until the limit, as a share of it; below 0 beyond it, `null` where there is none.
+    pub margin: Option<f64>,
+    /// Run time at which it was first found broken while the run went on.
+    pub broken_at_s: Option<f64>,
+    /// What is measured, as it was written: `p99`, `p95{step=list}`.
+    pub metric: String,
+    /// Over what, in words.
+    pub scope: String,
+    /// `value` in words; empty without data.
+    pub value_words: String,
+    /// `latest` in words; empty without data.
+    pub latest_words: String,
+    /// `limit` in words.
+    pub limit_words: String,
+    /// `standing` in words.
+    pub standing_words: String,
+}
+
 /// What went to one of the target's addresses, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressTotals {
@@ -400,6 +454,9 @@ pub struct Snapshot {
     /// By address, in the order of their texts.
     #[serde(default)]
     pub addresses: Vec<AddressTotals>,
+    /// What the plan demands, in its order, and how that stands.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdTotals>,
     /// By agent.
     pub agents: Vec<AgentShare>,
     /// What is to be known of the generator's health, in sentences; empty while all is fine.

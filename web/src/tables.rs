@@ -6,6 +6,7 @@ use crate::format::Format;
 use crate::table::{Column, Kind, Table};
 
 pub(crate) struct Tables {
+    pub(crate) thresholds: Table,
     pub(crate) steps: Table,
     pub(crate) errors: Table,
     pub(crate) addresses: Table,
@@ -18,6 +19,7 @@ pub(crate) struct Tables {
 impl Tables {
     pub(crate) fn new(view: &Value) -> Self {
         Self {
+            thresholds: Table::new(view, thresholds()),
             steps: Table::new(view, steps()),
             errors: Table::new(view, errors()),
             addresses: Table::new(view, addresses()),
@@ -26,6 +28,24 @@ impl Tables {
             health: Table::new(view, health()),
             log: Table::new(view, log()),
         }
+    }
+}
+
+fn thresholds() -> Kind {
+    let columns = vec![
+        Column::words("threshold", "expect"),
+        Column::words("over", "scope"),
+        Column::words("measured", "value_words"),
+        Column::words("now", "latest_words"),
+        Column::number("left", "of the limit", "margin", Format::Percent).optional(),
+        Column::words("state", "standing_words"),
+    ];
+    Kind {
+        source: "thresholds",
+        label: "Thresholds",
+        empty: "The plan demands nothing.",
+        mark: "standing",
+        columns,
     }
 }
 

@@ -97,6 +97,7 @@ fn has(run: &Snapshot, ticks: &[Tick]) -> Value {
         "tls": run.whole.connections.handshakes.is_some_and(|n| n > 0),
         "addresses": run.addresses.len() > 1 || run.addresses.iter().any(|address| address.failures > 0),
         "health": checked,
+        "thresholds": !run.thresholds.is_empty(),
     })
 }
 

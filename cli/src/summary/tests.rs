@@ -135,6 +135,27 @@ fn handshakes_and_addresses_are_told_where_there_is_something_to_tell() {
 }
 
 #[test]
+fn thresholds_say_how_they_stand() {
+    let mut document = document();
+    document["thresholds"] = json!([
+        {"expect": "p99 < 300ms", "standing": "holds", "value_words": "150 ms", "margin": 0.5},
+        {"expect": "missed <= 0", "standing": "holds", "value_words": "0"},
+        {"expect": "p50 < 1ms", "over_s": 10.0, "standing": "broken", "value_words": "2.00 ms", "margin": -1.0,
+         "standing_words": "broken at 12 s"},
+        {"expect": "p50{step=a} < 1ms", "standing": "no_data", "standing_words": "no data"},
+    ]);
+    let text = summary(&serde_json::from_value(document).expect("a document"), None, false);
+    for line in [
+        "thresholds   ✓ p99 < 300ms: 150 ms, 50.0 % of the limit left\n",
+        "             ✓ missed <= 0: 0\n",
+        "             ✗ p50 < 1ms over 10 s: 2.00 ms (broken at 12 s)\n",
+        "             ✗ p50{step=a} < 1ms (no data)\n",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+#[test]
 fn certificates_that_nobody_verified_are_said() {
     let plan = |tls: &str| json!(format!("target: https://h/\nusers: 1\nrequests: 5\n{tls}"));
     check(&[("/plan", plan(""))], "TLS          0 handshakes, 0 of them resumed\n");

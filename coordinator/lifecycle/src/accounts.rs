@@ -134,12 +134,12 @@ impl Run {
         if let Planned::Arrivals(arrivals) = &mut self.planned {
             arrivals.stop((*reason != StopReason::CountReached).then_some(stop_run_ns));
         }
-        if *reason == StopReason::Asked {
+        if reason.is_early() {
             self.plan_user_time(stop_run_ns);
         }
     }
 
-    /// Somebody ended a timed closed run at `end_ns`.
+    /// A timed closed run was ended early, at `end_ns`.
     fn plan_user_time(&mut self, end_ns: u64) {
         let Planned::UserTime { planned_ms, until_ns } = &mut self.planned else { return };
         let Some(shape) = staged(&self.load.model) else { return };
@@ -215,7 +215,7 @@ fn of_a_ramp(user_ms: u64, passed_ns: u64, over_ns: u64) -> u64 {
 
 /// A run of a number of iterations that time or a person ended had planned no more than it did until then.
 fn is_cut_short(reason: Option<&StopReason>) -> bool {
-    matches!(reason, Some(StopReason::DurationOver | StopReason::Asked))
+    reason.is_some_and(|reason| *reason == StopReason::DurationOver || reason.is_early())
 }
 
 /// The users of a closed load by time, where time bounds them.

@@ -63,6 +63,11 @@ pub enum Event {
     },
     /// Somebody asked for the run's end.
     StopAsked,
+    /// A threshold that is to stop the run does not hold any more.
+    ThresholdBroken {
+        /// Which, and what it was, in words.
+        words: String,
+    },
     /// The target may not be loaded so hard any more: the coordinator was started again with other rules.
     Forbidden {
         /// Why, in a sentence.

@@ -46,7 +46,10 @@ impl Run {
                 let gone = self.names_of(AgentShare::is_gone);
                 Some(format!("no agent was left ({})", some_of(&gone)))
             }
-            StopReason::CountReached | StopReason::DurationOver | StopReason::Asked => None,
+            StopReason::CountReached
+            | StopReason::DurationOver
+            | StopReason::ThresholdBroken
+            | StopReason::Asked => None,
         };
         let account = if self.ended_in_warmup(reason) {
             Some("it was over before its warm-up was, so nothing was measured".to_owned())

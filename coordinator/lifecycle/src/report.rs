@@ -182,14 +182,14 @@ impl Run {
 
     /// From when on nothing was done of what was an agent's, of one that has said its last word and has not accounted for
     /// all of it. It came to its end before it heard of a change that gave it more, or was told to end on its host, or had to
-    /// end while nobody heard it. In a run that somebody stopped, and in which nothing of the kind happened, it is a fault of
+    /// end while nobody heard it. In a run that was stopped early, and in which nothing of the kind happened, it is a fault of
     /// the agent's, and shows.
     fn ended_short_ns(&self, agent: Incarnation) -> Option<u64> {
         let share = self.agents.get(&agent)?;
         let Planned::Arrivals(arrivals) = &self.planned else { return None };
         let latest = share.legs().split_first().and_then(|(_, later)| later.last());
-        let was_asked = self.stop_reason() == Some(&StopReason::Asked);
-        let is_plain = was_asked && !self.was_resumed && !share.wants_to_leave && latest.is_none();
+        let was_early = self.stop_reason().is_some_and(StopReason::is_early);
+        let is_plain = was_early && !self.was_resumed && !share.wants_to_leave && latest.is_none();
         if is_plain || share.accounted() >= arrivals.due_before_stop(share) {
             return None;
         }

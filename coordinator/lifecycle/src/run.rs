@@ -105,6 +105,7 @@ impl Run {
             Event::Window { agent, facts } => self.window(now_ns, agent, facts, &mut out),
             Event::AdjustAsked { to } => self.adjust_asked(now_ns, to, &mut out),
             Event::StopAsked => self.stop_asked(now_ns, &mut out),
+            Event::ThresholdBroken { words } => self.threshold_broken(now_ns, &words, &mut out),
             Event::Forbidden { reason } => self.forbidden(now_ns, reason, &mut out),
             Event::StoreFailed { reason } => self.store_failed(now_ns, reason, &mut out),
             Event::Time => self.time(now_ns, &mut out),

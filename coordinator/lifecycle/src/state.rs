@@ -90,6 +90,8 @@ pub enum StopReason {
     CountReached,
     /// The planned time was over.
     DurationOver,
+    /// A threshold that is to stop the run did not hold any more.
+    ThresholdBroken,
     /// Somebody asked for it.
     Asked,
     /// No agent was left: all of them were lost, or left before their work was done.
@@ -98,6 +100,14 @@ pub enum StopReason {
     CouldNotRun(String),
     /// Results could no longer be kept; why.
     StoreFailed(String),
+}
+
+impl StopReason {
+    /// True if the load was ended before its time, so that no more than was due until then is planned.
+    #[must_use]
+    pub fn is_early(&self) -> bool {
+        matches!(self, Self::ThresholdBroken | Self::Asked)
+    }
 }
 
 /// How a run ended.

@@ -28,6 +28,14 @@ impl Run {
         }
     }
 
+    /// Ends a load whose target has failed already. One that has stopped is left to its end.
+    pub(crate) fn threshold_broken(&mut self, now_ns: u64, words: &str, out: &mut Vec<Action>) {
+        if matches!(self.state, State::Running { .. }) {
+            self.note(now_ns, Level::Warn, format!("the load is stopped: {words}"), out);
+            self.stop(now_ns, StopReason::ThresholdBroken, out);
+        }
+    }
+
     /// Ends a load that may not go on. One that has stopped already is left to its end.
     pub(crate) fn forbidden(&mut self, now_ns: u64, reason: String, out: &mut Vec<Action>) {
         let text = format!("the load is stopped, since it is forbidden by now: {reason}");

@@ -9,6 +9,7 @@ use volley_stats::SECOND_NS;
 
 mod fleet;
 mod open;
+mod thresholds;
 
 use crate::testing::{
     FakeAgent, connection, coordinator, hello, idle_and_busy, new_run, outcome, window, working_agent,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use volley_lifecycle::{AgentShare, Run, StopReason};
+use volley_lifecycle::{AgentShare, Outcome, Run, StopReason};
 use volley_plan::link::Incarnation;
-use volley_plan::{Model, Plan};
+use volley_plan::{Model, Plan, Verdict};
 use volley_stats::{Counters, DecodeError, ErrorKind, SECOND_NS, Series};
-use volley_web::stream::Recent;
+use volley_web::stream::{Recent, Standing, ThresholdTotals};
 
 use super::adds_up::agents_faults;
 use super::agents::{agent_document, health_notes};
@@ -16,6 +16,7 @@ use super::totals::{
 };
 use super::{Adjusted, AgentDocument, Late, Progress};
 use crate::fleet::AgentView;
+use crate::thresholds::{Thresholds, WholeRun};
 
 /// The span of the short-term figures, in seconds.
 const RECENT_S: u32 = 5;
@@ -28,6 +29,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) series: &'a Series,
     /// First and last second of each error kind.
     pub(crate) seen: &'a BTreeMap<ErrorKind, (u32, u32)>,
+    /// What the plan demands.
+    pub(crate) thresholds: &'a Thresholds,
     /// What arrived after the end.
     pub(crate) late: Late,
     /// The agents as the fleet knows them.
@@ -48,6 +51,8 @@ struct Times {
     elapsed_s: f64,
     /// What rates are over.
     rate_s: f64,
+    /// The same in nanoseconds.
+    rate_ns: u64,
 }
 
 impl Times {
@@ -62,7 +67,7 @@ impl Times {
         let rate_ns = run.measured_ns().unwrap_or(reported_ns);
         // Whole nanoseconds until here: differences of fractions would leave dust behind the last digit.
         let [run_s, warmup_s, elapsed_s, rate_s] = [run_ns, warmup_ns, elapsed_ns, rate_ns].map(ns_to_s);
-        Self { run_s, warmup_s, elapsed_s, rate_s }
+        Self { run_s, warmup_s, elapsed_s, rate_s, rate_ns }
     }
 }
 
@@ -79,12 +84,13 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         account_faults.push(format!("the latest seconds cannot be read: {error}"));
         Recent::default()
     });
+    let thresholds = facts.thresholds.told(&WholeRun { run, series, length_ns: times.rate_ns });
     let healths = run.agents().map(|agent| (agent.facts.name.as_str(), &agent.reported.health));
     let mut progress = Progress {
         state: run.state().name().to_owned(),
         queue: None,
         over,
-        verdict: outcome.map(|outcome| outcome.verdict),
+        verdict: outcome.map(|outcome| verdict(outcome, run, &thresholds)),
         stop_reason: outcome.map(|outcome| reason_name(&outcome.reason).to_owned()),
         incomplete: outcome.map_or_else(|| run.agents().any(AgentShare::was_lost), |o| o.incomplete),
         sentence: String::new(),
@@ -103,6 +109,7 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         errors: errors(&total.counters, facts.seen),
         statuses: statuses(&total.counters),
         addresses: addresses(series),
+        thresholds,
         agents,
         health_notes: health_notes(healths, accounts.shortage_in_words()),
         accounts,
@@ -111,6 +118,18 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
     };
     progress.sentence = sentence(&progress, run);
     progress
+}
+
+/// The verdict: that of the decider, which knows whether the numbers can be trusted, and below that what the plan demands of
+/// them. What never began is not held against it.
+fn verdict(outcome: &Outcome, run: &Run, thresholds: &[ThresholdTotals]) -> Verdict {
+    let has_begun = run.end_run_ns().is_some_and(|end_ns| end_ns > 0);
+    match outcome.verdict {
+        Verdict::None if thresholds.is_empty() || !has_begun => Verdict::None,
+        Verdict::None if thresholds.iter().all(|of| of.standing == Standing::Holds) => Verdict::Passed,
+        Verdict::None => Verdict::Failed,
+        trusted_or_not => trusted_or_not,
+    }
 }
 
 /// The planned length of the measured part. Where the open model ends by a number, that is what is planned.
@@ -132,6 +151,7 @@ fn reason_name(reason: &StopReason) -> &'static str {
     match reason {
         StopReason::CountReached => "count_reached",
         StopReason::DurationOver => "duration_over",
+        StopReason::ThresholdBroken => "threshold_broken",
         StopReason::Asked => "asked",
         StopReason::AgentsLost => "agents_lost",
         StopReason::CouldNotRun(_) => "could_not_run",

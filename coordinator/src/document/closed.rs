@@ -133,6 +133,7 @@ pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocumen
             .flatten()
             .chain(of_agents)
             .collect(),
+        thresholds: old.thresholds,
         agents,
         accounts,
         delivered_late: old.delivered_late,

@@ -5,13 +5,15 @@ use volley_plan::words::{count, counted};
 use volley_plan::{Model, Verdict};
 use volley_stats::ErrorKind;
 
-use super::{AgentDocument, Progress};
+use super::{AgentDocument, Progress, Standing, ThresholdTotals};
 use crate::words::{milliseconds, request_rate, seconds};
 
 /// An agent that was not heard of for so long is told to be silent, in seconds: three pings.
 const SILENT_S: f64 = 1.5;
 /// Error kinds that are named where nothing succeeded.
 const KINDS_NAMED: usize = 3;
+/// Broken thresholds that are named; the rest are counted.
+const THRESHOLDS_NAMED: usize = 3;
 
 /// Says where the run stands. Everything else in `progress` is filled in already.
 pub(super) fn sentence(progress: &Progress, run: &Run) -> String {
@@ -107,19 +109,59 @@ fn finished(progress: &Progress, run: &Run) -> String {
         let account = if is_open { format!("; {}", balance(progress)) } else { String::new() };
         return format!("Invalid: {}{account}.", with_kinds(&outcome.sentence, progress));
     }
+    let judged = judged(progress);
     if outcome.incomplete {
-        return format!("Incomplete: {}; {}.", lost(progress), balance(progress));
+        let incomplete = if judged.is_empty() { "Incomplete: " } else { "incomplete: " };
+        return format!("{judged}{incomplete}{}; {}.", lost(progress), balance(progress));
     }
     let opening = match outcome.reason {
-        StopReason::Asked => format!("Stopped after {}", seconds(progress.elapsed_s)),
-        _ => "Finished".to_owned(),
+        StopReason::Asked => format!("stopped after {}: ", seconds(progress.elapsed_s)),
+        StopReason::ThresholdBroken => {
+            format!("stopped by that after {}: ", seconds(progress.elapsed_s))
+        }
+        _ if judged.is_empty() => "finished: ".to_owned(),
+        _ => String::new(),
     };
+    let opening = if judged.is_empty() { capitalized(&opening) } else { format!("{judged}{opening}") };
     if let (Model::Open(_), Some(planned)) = (&run.plan().load.model, progress.accounts.planned) {
         let noun = run.plan().iterations_noun();
-        return format!("{opening}: {}.", started_on_time(progress, planned, noun));
+        return format!("{opening}{}.", started_on_time(progress, planned, noun));
     }
     let failed = count(progress.whole.failed);
-    format!("{opening}: {}, {failed} failed{}.", sent(progress, run), p99(progress))
+    format!("{opening}{}, {failed} failed{}.", sent(progress, run), p99(progress))
+}
+
+/// What the thresholds came to: `Failed: p99 was 412 ms, the limit is 300 ms; `. Empty where there are none.
+fn judged(progress: &Progress) -> String {
+    let broken = |of: &&ThresholdTotals| of.standing != Standing::Holds;
+    match progress.verdict {
+        Some(Verdict::Passed) => "Passed: ".to_owned(),
+        Some(Verdict::Failed) => {
+            let mut named: Vec<_> = progress.thresholds.iter().filter(broken).map(broken_in_words).collect();
+            let more = named.len().saturating_sub(THRESHOLDS_NAMED);
+            named.truncate(THRESHOLDS_NAMED);
+            if more > 0 {
+                named.push(format!("{} more", counted(more as u64, "threshold")));
+            }
+            format!("Failed: {}; ", named.join(", "))
+        }
+        Some(Verdict::Invalid | Verdict::None) | None => String::new(),
+    }
+}
+
+fn broken_in_words(of: &ThresholdTotals) -> String {
+    let over = of.over_s.map(|over_s| format!(" over {}", seconds(over_s))).unwrap_or_default();
+    let metric = &of.metric;
+    if of.standing == Standing::NoData {
+        return format!("{metric}{over} had no data");
+    }
+    let bound = if of.expect.contains('>') { "the least" } else { "the limit" };
+    format!("{metric}{over} was {}, {bound} is {}", of.value_words, of.limit_words)
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The open model: what was due, what of it was started, and how long it took from then. What was started was sent as

@@ -10,6 +10,11 @@ use super::*;
 const FIRST: &str = include_str!("sample_v1.json");
 const SAMPLE: &str = include_str!("sample_v2.json");
 
+/// A document with everything in it.
+pub(super) fn sample() -> RunDocument {
+    serde_json::from_str(SAMPLE).unwrap()
+}
+
 #[test]
 fn the_present_form_can_be_read_and_is_written_the_same() {
     let document: RunDocument = serde_json::from_str(SAMPLE).unwrap();

@@ -11,6 +11,8 @@ mod case_06;
 mod case_07;
 mod case_09;
 mod case_11;
+mod case_12;
+mod case_13;
 mod case_14;
 mod case_15;
 mod case_16;

@@ -173,6 +173,7 @@ fn of_step(kind: u64) -> Row {
     }
     row.counters.started = REQUESTS_A_STEP;
     row.counters.ok = REQUESTS_A_STEP;
+    row.counters.connections_reused = REQUESTS_A_STEP;
     row.counters.bytes_sent = REQUESTS_A_STEP * 80;
     row.counters.bytes_received = REQUESTS_A_STEP * 200;
     row.counters.statuses.add(200, REQUESTS_A_STEP);

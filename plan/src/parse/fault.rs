@@ -207,6 +207,11 @@ impl Collector {
         Told(())
     }
 
+    /// How many were reported.
+    pub(super) fn count(&self) -> usize {
+        self.faults.len() + self.not_shown
+    }
+
     /// Whether further faults are counted only.
     pub(super) fn is_full(&self) -> bool {
         self.faults.len() >= MAX_FAULTS
@@ -255,7 +260,7 @@ impl FieldPath {
 }
 
 /// A text from a plan as messages show it: its beginning, control characters escaped.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const MAX_CHARS: usize = 60;
     let mut shown = String::new();
     for c in text.chars().take(MAX_CHARS) {

@@ -227,7 +227,7 @@ mod tests {
 
     const KEYS: Keys = Keys {
         known: &[&["users", "duration", "headers"], &["timeout", "connect_timeout", "keep_alive"]],
-        later: &[&[later("thresholds", "thresholds")]],
+        later: &[&[later("variables", "variables")]],
         belongs: &[],
         elsewhere: &[("concurrency", "users")],
     };
@@ -243,7 +243,7 @@ mod tests {
             ("time-out", Some("timeout")),
             ("connect-timeout", Some("connect_timeout")),
             ("keepalive", Some("keep_alive")),
-            ("threshold", Some("thresholds")),
+            ("variable", Some("variables")),
             ("dur", Some("duration")),
             ("concurrency", Some("users")),
             ("colour", None),

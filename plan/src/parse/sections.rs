@@ -4,12 +4,12 @@ use super::cursor::Cursor;
 use super::fault::{Collector, FieldPath, Told};
 use super::node::Node;
 use super::section::{Belongs, Keys, Section, later};
-use super::{agents, http, load, scenarios};
+use super::{agents, http, load, scenarios, thresholds};
 use crate::model::{AgentsWanted, Plan, Target, capped_name};
 
 const TOP: Keys = Keys {
     known: &[
-        &["version", "name", "target", "http", "load", "scenarios", "agents"],
+        &["version", "name", "target", "http", "load", "scenarios", "agents", "thresholds"],
         scenarios::SHORT,
         scenarios::PARTS,
         load::STEADY,
@@ -17,12 +17,7 @@ const TOP: Keys = Keys {
         http::KEYS,
     ],
     later: &[
-        &[
-            later("thresholds", "thresholds"),
-            later("data", "data rows"),
-            later("variables", "variables"),
-            later("secrets", "secrets"),
-        ],
+        &[later("data", "data rows"), later("variables", "variables"), later("secrets", "secrets")],
         scenarios::LATER,
         http::LATER,
     ],
@@ -65,6 +60,9 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
         agents::Uses::of(load.as_ref().ok(), http.as_ref().ok().and_then(|http| http.options.connections));
     let agents =
         top.or_default("agents", AgentsWanted::default(), |cursor| agents::read(cursor, &uses, faults));
+    let context = thresholds::Context { load: load.as_ref().ok(), scenarios: scenarios.as_deref().ok() };
+    let thresholds =
+        top.or_default("thresholds", Vec::new(), |cursor| thresholds::read(cursor, &context, faults));
 
     version?;
     connections?;
@@ -76,6 +74,7 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
         load: load?,
         scenarios: scenarios?,
         agents: agents?,
+        thresholds: thresholds?,
     })
 }
 
