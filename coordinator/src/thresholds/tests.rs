@@ -1,3 +1,5 @@
+//! Courses of seconds, and how thresholds stand along them.
+
 use volley_lifecycle::Settings;
 use volley_plan::link::RunId;
 use volley_stats::{Row, Second, Window};

@@ -1,3 +1,5 @@
+//! Texts that are expectations, and texts that are none.
+
 use super::*;
 use proptest::prelude::*;
 
