@@ -29,6 +29,8 @@ use crate::store::Store;
 
 mod allowed;
 mod beside;
+mod change;
+mod excerpt;
 mod late;
 mod resume;
 mod runs;
@@ -38,6 +40,8 @@ mod writing;
 
 pub(crate) use allowed::forbids;
 pub(crate) use beside::Ping;
+pub(crate) use change::ChangeError;
+pub(crate) use excerpt::{Cut, StepUnknown};
 pub use start::{NewRun, StartError};
 
 /// How long drivers may take to carry out what is decided already, at the end.
@@ -98,6 +102,10 @@ pub(crate) struct Shared {
     write_fault: Mutex<Option<writing::Fault>>,
     /// Held by whoever adds something late to such a run.
     late: tokio::sync::Mutex<()>,
+    /// Held by whoever changes what people say of a run.
+    marking: tokio::sync::Mutex<()>,
+    /// Held by whoever starts a run by a request that may come again.
+    pub(crate) asking: tokio::sync::Mutex<()>,
     /// Counts changes of the fleet.
     fleet_changes: watch::Sender<u64>,
     /// When idle agents were last offered to the runs that wait for some.
@@ -144,6 +152,8 @@ impl Coordinator {
             delivered: Mutex::default(),
             write_fault: Mutex::default(),
             late: tokio::sync::Mutex::default(),
+            marking: tokio::sync::Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
             fleet_changes: watch::Sender::new(0),
             offered_ns: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
@@ -192,8 +202,11 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The same, for a run that may not be in memory any more.
-    pub(crate) async fn stop(&self, run: &RunId) -> Result<(), StopError> {
+    /// The same, for a run that may not be in memory any more; by force, requests in flight are cut off at once.
+    pub(crate) async fn stop(&self, run: &RunId, force: bool) -> Result<(), StopError> {
+        if let (true, Some(live)) = (force, self.shared.live(run)) {
+            live.cut_off_at_stop();
+        }
         match self.stop_run(run) {
             Err(StopError::NotFound(_)) if self.document(run).await.is_some() => {
                 Err(StopError::Over(run.clone()))

@@ -10,6 +10,7 @@ mod json;
 mod load;
 mod measures;
 mod node;
+mod overrides;
 mod quick;
 mod scalar;
 mod scenarios;
@@ -21,6 +22,7 @@ mod yaml;
 
 pub(crate) use fault::shown;
 pub use fault::{Fault, Faults, MAX_FAULTS, Place};
+pub use overrides::Overrides;
 pub use quick::{QuickConnect, QuickPlan, QuickTls};
 pub(crate) use scenarios::verb_of;
 pub(crate) use template::escape as escape_template;

@@ -8,7 +8,13 @@ use volley_plan::link::RunId;
 use super::{AppState, Problem, RunPath};
 use crate::document::RunDocument;
 
-/// `GET /runs/{id}/report.junit.xml`: a test case for the run, and one for each threshold.
+/// Download as JUnit
+///
+/// A test case for the run, and one for each threshold.
+#[utoipa::path(
+    get, path = "/runs/{id}/report.junit.xml", tag = "runs", params(("id" = String, Path, description = "The run")),
+    responses((status = 200, body = String, content_type = "application/xml"), (status = 404, response = Problem), (status = 409, response = Problem))
+)]
 pub(super) async fn junit(State(state): State<AppState>, RunPath(run): RunPath) -> Result<Response, Problem> {
     let document = finished(&state, &run).await?;
     let xml = document

@@ -120,13 +120,16 @@ impl Shared {
         Ok(Some(feed))
     }
 
-    /// Runs, newest first; those that go on as they are now.
+    /// Runs, newest first; those that go on as they are now. Where a state is wanted there may be fewer than a page has.
     pub(crate) async fn summaries(&self, page: &Page) -> Result<Listed, StoreError> {
         let mut listed = self.store.list(page).await?;
         for summary in listed.runs.iter_mut().filter(|summary| !summary.over) {
             if let Some(live) = self.live(&summary.id) {
                 *summary = Arc::new(RunSummary::from(&self.document_of(&live)));
             }
+        }
+        if let Some(state) = &page.wanted.state {
+            listed.runs.retain(|summary| summary.state == *state);
         }
         Ok(listed)
     }

@@ -147,7 +147,7 @@ pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepDocume
 }
 
 /// Failed requests by kind, with the first and last second of each.
-pub(super) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<ErrorCount> {
+pub(crate) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<ErrorCount> {
     let errors = counters.errors.iter().map(|(kind, count)| {
         let (first_s, last_s) = seen.get(&kind).copied().unwrap_or_default();
         ErrorCount {
@@ -165,6 +165,6 @@ pub(super) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>
 }
 
 /// Final answers by status.
-pub(super) fn statuses(counters: &Counters) -> Vec<StatusCount> {
+pub(crate) fn statuses(counters: &Counters) -> Vec<StatusCount> {
     counters.statuses.sorted().into_iter().map(|(status, count)| StatusCount { status, count }).collect()
 }

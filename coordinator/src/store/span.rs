@@ -97,7 +97,7 @@ pub struct Span {
 
 /// Adds a second to the scalars of a span that ends with it: what is counted is summed, what is measured at the end is
 /// the later one's.
-pub(super) fn extend(scalars: &mut Second, later: &Second) {
+pub(crate) fn extend(scalars: &mut Second, later: &Second) {
     let mut sum = *scalars;
     sum.merge(later);
     *scalars = Second { iterations: sum.iterations, warmup: sum.warmup, ..*later };
