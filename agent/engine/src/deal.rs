@@ -303,6 +303,7 @@ mod tests {
             clock,
             spin: Spin::Off,
             files: None,
+            listener: None,
         })
     }
 

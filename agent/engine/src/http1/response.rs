@@ -224,6 +224,11 @@ impl Parser {
         }
     }
 
+    /// Bytes of content that have come so far, without framing.
+    pub fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
     /// Whether nothing but content follows until the answer ends, so that more than the hint may be read without looking
     /// at it: what comes behind the answer was asked for by nobody.
     pub fn is_all_body(&self) -> bool {

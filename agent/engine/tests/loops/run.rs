@@ -190,7 +190,8 @@ impl Run {
         let (clock, spin, plan) = (Clock::start(), Spin::Auto, Arc::new(plan));
         let allow = Arc::new(allow);
         let adjusted = Vec::new();
-        let setup = Setup { plan, share, adjusted, allow, workers, seed: 1, clock, spin, files };
+        let setup =
+            Setup { plan, share, adjusted, allow, workers, seed: 1, clock, spin, files, listener: None };
         let (engine, events) = Engine::launch(setup);
         Self {
             engine: Some(engine),
