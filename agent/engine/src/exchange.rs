@@ -98,7 +98,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     pub(crate) fn new() -> Self {
-        let parser = Parser::new(RequestKind { is_head: false, keep_alive: false });
+        let parser = Parser::new(RequestKind { is_head: false, keep_alive: false, http_1_0: false });
         Self {
             parser,
             sending: Sending::Over,

@@ -272,7 +272,8 @@ impl Parser {
     fn end_of_head(&mut self) -> Result<Step, ProtocolError> {
         let head = self.head.head();
         let framing = head.framing(self.request)?;
-        self.reusable = self.request.keep_alive && self.head.persists() && framing != Framing::UntilClose;
+        let persists = self.head.persists() && (!self.request.http_1_0 || head.says_keep_alive());
+        self.reusable = self.request.keep_alive && persists && framing != Framing::UntilClose;
         self.phase = match framing {
             Framing::None => Phase::Complete,
             Framing::Length(remaining) => {
