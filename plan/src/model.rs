@@ -16,7 +16,8 @@ mod zone;
 pub use adjust::{Adjust, AdjustError, Level};
 pub use agents::{AgentsWanted, MAX_AGENTS, MAX_LABEL_CHARS, MAX_LABELS, ShareBy, is_label};
 pub use connect::{
-    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Proxy, Remote, RemoteError, Resolve,
+    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Proxy, Remote, RemoteError,
+    Resolve,
 };
 pub use files::{FileName, FileNameError};
 pub use http::{HttpOptions, HttpVersion};

@@ -23,7 +23,11 @@ fn a_version_is_said_in_either_form() {
         let plan = plan("http://h", lines);
         assert_eq!(plan.http.version, expected, "{lines}");
         let canonical = plan.canonical_json();
-        assert_eq!(canonical.contains(r#""connect_timeout":"5s","version":"#), written.is_some(), "{canonical}");
+        assert_eq!(
+            canonical.contains(r#""connect_timeout":"5s","version":"#),
+            written.is_some(),
+            "{canonical}"
+        );
         written.map_or((), |written| assert!(canonical.contains(written), "{canonical}"));
     };
     check("", HttpVersion::V1_1, None);

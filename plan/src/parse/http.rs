@@ -164,7 +164,8 @@ impl Cursor<'_> {
         let read = |text: &str| {
             let found = HttpVersion::ALL.into_iter().find(|version| version.name() == text);
             let later = matches!(text, "2" | "3" | "2.0" | "3.0" | "auto");
-            let hint = later.then(|| "this version does not have HTTP versions other than these yet".to_owned());
+            let hint =
+                later.then(|| "this version does not have HTTP versions other than these yet".to_owned());
             found.ok_or_else(|| Wrong::default().hint(hint))
         };
         self.measure("`1.0` or `1.1`", read, faults)

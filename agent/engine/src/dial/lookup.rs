@@ -7,8 +7,8 @@ use thiserror::Error;
 use volley_plan::allow::Denied;
 use volley_plan::{Destination, Family, Plan, Remote};
 
-use super::zone::{ZoneError, scope_id};
 use super::tunnel::Tunnel;
+use super::zone::{ZoneError, scope_id};
 use super::{Site, SourceError, Sources};
 
 /// Why a destination leads nowhere.

@@ -7,8 +7,8 @@ use volley_plan::{Body, HttpOptions, HttpVersion, Plan, Request};
 
 use super::Refusal;
 use crate::control::NEVER;
-use crate::files::Files;
 use crate::dial::PROXY_AUTHORIZATION;
+use crate::files::Files;
 use crate::http1::{Content, NUMBER_PLACEHOLDER, Parts, Prepared};
 use crate::nanoseconds;
 use crate::prepared_step::{BodySource, PreparedStep, Waits};

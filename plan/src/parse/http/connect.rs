@@ -1,7 +1,8 @@
 //! Where connections go and come from: `connect`.
 
 use crate::model::{
-    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Proxy, Remote, Resolve, Target,
+    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Proxy, Remote, Resolve,
+    Target,
 };
 use crate::parse::cursor::{Cursor, Wrong};
 use crate::parse::fault::{Collector, Told, shown};
@@ -61,7 +62,8 @@ fn check_unix(section: &Section<'_>, faults: &mut Collector) -> Result<(), Told>
     if section.get("unix").is_none() {
         return Ok(());
     }
-    let others = ["to", "proxy", "family", "resolve", "from"].into_iter().filter(|key| section.get(key).is_some());
+    let others =
+        ["to", "proxy", "family", "resolve", "from"].into_iter().filter(|key| section.get(key).is_some());
     let told: Vec<_> = others
         .map(|key| {
             let beside = section.fault_of(key, "stands beside `unix`, which has no address");
