@@ -41,7 +41,7 @@ mod writing;
 pub(crate) use allowed::forbids;
 pub(crate) use beside::Ping;
 pub(crate) use change::ChangeError;
-pub(crate) use excerpt::{Cut, StepUnknown};
+pub(crate) use excerpt::Cut;
 pub use start::{NewRun, StartError};
 
 /// How long drivers may take to carry out what is decided already, at the end.

@@ -1,12 +1,13 @@
 //! What the API is, as OpenAPI 3.1: made from the handlers, served at `/openapi.json`.
 
 use axum::Router;
-use utoipa::OpenApi;
-use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
+use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{AppState, adjust, agents, health, log, ops, plans, reports, runs, spans, stream};
+use super::{AppState, Problem, adjust, agents, health, log, ops, plans, reports, runs, spans, stream};
 
 /// What stands above the paths.
 #[derive(OpenApi)]
@@ -19,6 +20,9 @@ use super::{AppState, adjust, agents, health, log, ops, plans, reports, runs, sp
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     servers((url = "/api/v1")),
+    components(responses(Problem), schemas(Problem)),
+    modifiers(&Token),
+    security((), ("token" = [])),
     tags(
         (name = "runs", description = "Runs and their results"),
         (name = "plans", description = "The library of plans"),
@@ -28,9 +32,32 @@ use super::{AppState, adjust, agents, health, log, ops, plans, reports, runs, sp
 )]
 struct Head;
 
+/// The token that a coordinator may have.
+struct Token;
+
+impl Modify for Token {
+    fn modify(&self, document: &mut Document) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        document.components.get_or_insert_default().add_security_scheme("token", scheme);
+    }
+}
+
+/// What any request may be answered, for reasons that are not its own.
+fn may_be_answered_everywhere(document: &mut Document) {
+    let problem = || RefOr::Ref(Ref::from_response_name("Problem"));
+    for path in document.paths.paths.values_mut() {
+        let operations = [&mut path.get, &mut path.put, &mut path.post, &mut path.patch, &mut path.delete];
+        for operation in operations.into_iter().flatten() {
+            for status in ["401", "403", "408", "500"] {
+                operation.responses.responses.entry(status.to_owned()).or_insert_with(problem);
+            }
+        }
+    }
+}
+
 /// The routes below `/api/v1`, and what they are.
 pub(super) fn routes() -> (Router<AppState>, Document) {
-    OpenApiRouter::with_openapi(Head::openapi())
+    let (router, mut document) = OpenApiRouter::with_openapi(Head::openapi())
         .routes(routes!(runs::list, runs::create))
         .routes(routes!(runs::show, runs::mark, runs::remove))
         .routes(routes!(runs::stop))
@@ -52,7 +79,9 @@ pub(super) fn routes() -> (Router<AppState>, Document) {
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))
         .routes(routes!(ops::version))
-        .split_for_parts()
+        .split_for_parts();
+    may_be_answered_everywhere(&mut document);
+    (router, document)
 }
 
 #[cfg(test)]

@@ -35,10 +35,10 @@ pub(crate) struct ListQuery {
     #[param(minimum = 1, maximum = 10_000, value_type = Option<usize>)]
     limit: Option<usize>,
     /// The `next_cursor` of the page before.
-    #[param(value_type = Option<String>, pattern = "^[A-Za-z0-9-]{1,64}$")]
+    #[param(value_type = Option<String>)]
     cursor: Option<String>,
     /// Only runs in this state: `queued`, `gathering`, `preparing`, `running`, `draining`, `resuming` or `finished`.
-    #[param(value_type = Option<RunState>)]
+    #[param(value_type = Option<RunState>, inline)]
     state: Option<String>,
     /// Only runs of this plan: its own name, or the library's.
     plan: Option<String>,

@@ -1,6 +1,6 @@
 //! Parts of a run's results over REST: numbers of some seconds, series, histograms and errors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -11,13 +11,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use volley_plan::link::RunId;
 use volley_plan::units::parse_duration;
-use volley_stats::{COARSE_DIGITS, Count, DecodeError, Histogram, MergedSecond, Row, Timed, TotalRow};
+use volley_stats::{
+    COARSE_DIGITS, Count, DecodeError, Histogram, MergedSecond, Row, RowKey, SealedRow, Timed, TotalRow,
+};
 use volley_web::stream::{ErrorCount, Percentiles, Snapshot, StatusCount, Tick};
 
 use super::{AppState, Problem, RunPath};
-use crate::coordinator::{Cut, Shared, StepUnknown};
+use crate::coordinator::Cut;
 use crate::document;
-use crate::document::{Excerpt, end_s, latency_ms, ns_to_ms};
+use crate::document::{Excerpt, StepDocument, end_s, latency_ms, ns_to_ms};
 use crate::past::Past;
 use crate::store::{Grain, Span, StoreError, Strain, extend};
 use crate::view;
@@ -27,19 +29,23 @@ const POINTS: u32 = 3_600;
 /// Most points of a series.
 const MAX_POINTS: u32 = 20_000;
 
-/// Which part of a run.
+/// Which seconds of a run.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SpanQuery {
     /// The first second, in run time [default: 0].
-    #[param(maximum = 4_294_967_295_u32)]
     from: Option<u32>,
     /// The second after the last [default: the end].
-    #[param(maximum = 4_294_967_295_u32)]
     to: Option<u32>,
-    /// Only the step of this name.
+}
+
+/// Which steps of a run.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StepQuery {
+    /// Only steps of this name.
     step: Option<String>,
-    /// Only steps of this scenario; needed where several have a step of that name.
+    /// Only steps of this scenario.
     scenario: Option<String>,
 }
 
@@ -108,30 +114,38 @@ fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
     query.map(|Query(query)| query).map_err(|rejection| Problem::bad_request(rejection.body_text()))
 }
 
-/// What the query cuts out of a run.
-async fn cut(state: &AppState, run: &RunId, query: &SpanQuery) -> Result<Cut, Problem> {
-    let from_s = query.from.unwrap_or(0);
-    if query.to.is_some_and(|to_s| to_s <= from_s) {
+/// What the queries cut out of a run.
+async fn cut(state: &AppState, run: &RunId, span: &SpanQuery, of: &StepQuery) -> Result<Cut, Problem> {
+    let from_s = span.from.unwrap_or(0);
+    if span.to.is_some_and(|to_s| to_s <= from_s) {
         return Err(Problem::bad_request("to: expected a second after from"));
     }
-    let mut cut = Cut { from_s, to_s: query.to, step: None };
-    let Some(name) = &query.step else {
-        let alone = query.scenario.is_none().then_some(cut);
-        return alone.ok_or_else(|| Problem::bad_request("scenario: expected step beside it"));
-    };
+    let cut = Cut { from_s, to_s: span.to, steps: None };
+    if of.step.is_none() && of.scenario.is_none() {
+        return Ok(cut);
+    }
     let document = state.shared().document(run).await?.ok_or_else(|| Problem::no_run(run))?;
-    let found = Shared::step(&document, name, query.scenario.as_deref());
-    cut.step = Some(found.map_err(|unknown| match unknown {
-        StepUnknown::Nowhere => Problem::not_found(format!("the run has no step {name}")),
-        StepUnknown::InSeveral => Problem::bad_request(format!(
-            "step: several scenarios have one named {name}; say which with scenario"
-        )),
-    })?);
-    Ok(cut)
+    let is_meant = |step: &StepDocument| {
+        of.step.as_ref().is_none_or(|name| step.totals.name == *name)
+            && of.scenario.as_ref().is_none_or(|name| step.totals.scenario == *name)
+    };
+    let steps = (0..).zip(&document.progress.steps).filter(|(_, step)| is_meant(step)).map(|(id, _)| id);
+    let steps: BTreeSet<_> = steps.collect();
+    if steps.is_empty() {
+        let names = [of.step.as_deref(), of.scenario.as_deref()];
+        let names: Vec<_> = names.into_iter().flatten().collect();
+        return Err(Problem::not_found(format!("the run has no step {}", names.join(" of "))));
+    }
+    Ok(Cut { steps: Some(steps), ..cut })
 }
 
-async fn excerpt(state: &AppState, run: &RunId, query: &SpanQuery) -> Result<Excerpt, Problem> {
-    let cut = cut(state, run, query).await?;
+async fn excerpt(
+    state: &AppState,
+    run: &RunId,
+    span: &SpanQuery,
+    of: &StepQuery,
+) -> Result<Excerpt, Problem> {
+    let cut = cut(state, run, span, of).await?;
     state.shared().excerpt(run, cut).await?.ok_or_else(|| Problem::no_run(run))
 }
 
@@ -157,11 +171,7 @@ pub(super) async fn span(
     RunPath(run): RunPath,
     span: Result<Query<SpanQuery>, QueryRejection>,
 ) -> Result<Json<SpanDocument>, Problem> {
-    let span = query(span)?;
-    if span.step.is_some() {
-        return Err(Problem::bad_request("step: a span tells all steps, each in its row"));
-    }
-    let excerpt = excerpt(&state, &run, &span).await?;
+    let excerpt = excerpt(&state, &run, &query(span)?, &StepQuery::default()).await?;
     merging(run, move || told(&excerpt)).await.map(Json)
 }
 
@@ -205,42 +215,42 @@ impl SeriesQuery {
 /// Of one step, what is only known of all together (users, connections, lag, what was due) is null or 0.
 #[utoipa::path(
     get, path = "/runs/{id}/series", tag = "runs",
-    params(("id" = String, Path, description = "The run"), SpanQuery, SeriesQuery),
+    params(("id" = String, Path, description = "The run"), SpanQuery, StepQuery, SeriesQuery),
     responses((status = 200, body = SeriesDocument), (status = 400, response = Problem), (status = 404, response = Problem))
 )]
 pub(super) async fn series(
     State(state): State<AppState>,
     RunPath(run): RunPath,
     span: Result<Query<SpanQuery>, QueryRejection>,
+    of: Result<Query<StepQuery>, QueryRejection>,
     every: Result<Query<SeriesQuery>, QueryRejection>,
 ) -> Result<Json<SeriesDocument>, Problem> {
-    let (span, every) = (query(span)?, query(every)?);
-    let cut = cut(&state, &run, &span).await?;
+    let (span, of, every) = (query(span)?, query(of)?, query(every)?);
+    let cut = cut(&state, &run, &span, &of).await?;
     let shared = state.shared();
     let document = shared.document(&run).await?.ok_or_else(|| Problem::no_run(&run))?;
     let end_s = end_s(&document.progress);
     let to_s = cut.to_s.unwrap_or(end_s).max(cut.from_s);
     let every_s = every.every_s(to_s.min(end_s).saturating_sub(cut.from_s))?;
     let grain = if every_s % 60 == 0 && cut.from_s % 60 == 0 { Grain::Minute } else { Grain::Second };
-    let spans = match cut.step {
+    let spans = match cut.steps {
         None => shared.store.spans(&run, grain, cut.from_s, to_s).await?,
-        Some(_) => rows_as_spans(shared.store.rows(&run, grain, cut.from_s, to_s, cut.step).await?),
+        Some(_) => {
+            let rows = shared.store.rows(&run, grain, cut.from_s, to_s, cut.only_step()).await?;
+            rows_as_spans(rows.into_iter().filter(|(key, _)| cut.has(key)))
+        }
     };
     let past = Past::of(&document);
-    let of_step = cut.step.is_some();
-    let points = merging(run, move || points(&past, &spans, (cut.from_s, every_s), of_step)).await?;
+    let of_steps = cut.steps.is_some();
+    let points = merging(run, move || points(&past, &spans, (cut.from_s, every_s), of_steps)).await?;
     Ok(Json(SeriesDocument { from_s: cut.from_s, to_s, every_s, points }))
 }
 
-/// The rows of one step as spans without what is known of the fleet alone.
-fn rows_as_spans(rows: Vec<(volley_stats::RowKey, volley_stats::SealedRow)>) -> Vec<Span> {
-    let spans = rows.into_iter().map(|(key, row)| Span {
-        from_s: key.from_s,
-        to_s: key.to_s,
-        row,
-        ..Span::default()
-    });
-    spans.collect()
+/// The rows of some steps as spans without what is known of the fleet alone.
+fn rows_as_spans(rows: impl Iterator<Item = (RowKey, SealedRow)>) -> Vec<Span> {
+    let span =
+        |(key, row): (RowKey, SealedRow)| Span { from_s: key.from_s, to_s: key.to_s, row, ..Span::default() };
+    rows.map(span).collect()
 }
 
 /// The spans in points of a length, counted from a second.
@@ -248,7 +258,7 @@ fn points(
     past: &Past,
     spans: &[Span],
     (from_s, every_s): (u32, u32),
-    of_step: bool,
+    of_steps: bool,
 ) -> Result<Vec<Tick>, DecodeError> {
     let timeline = past.timeline();
     let mut buckets: BTreeMap<u32, Vec<&Span>> = BTreeMap::new();
@@ -270,7 +280,7 @@ fn points(
             }
         }
         let tick = view::tick((begin_s, to_s), &merged, strain, &timeline);
-        Ok(if of_step { Tick { planned: None, missed: 0, unknown: 0, ..tick } } else { tick })
+        Ok(if of_steps { Tick { planned: None, missed: 0, unknown: 0, ..tick } } else { tick })
     };
     buckets.into_iter().map(point).collect()
 }
@@ -289,17 +299,18 @@ pub(super) struct HistogramQuery {
 /// Lag and phases are timed with two digits, the rest with three; lag is of all steps together.
 #[utoipa::path(
     get, path = "/runs/{id}/histogram", tag = "runs",
-    params(("id" = String, Path, description = "The run"), SpanQuery, HistogramQuery),
+    params(("id" = String, Path, description = "The run"), SpanQuery, StepQuery, HistogramQuery),
     responses((status = 200, body = HistogramDocument), (status = 400, response = Problem), (status = 404, response = Problem))
 )]
 pub(super) async fn histogram(
     State(state): State<AppState>,
     RunPath(run): RunPath,
     span: Result<Query<SpanQuery>, QueryRejection>,
+    steps: Result<Query<StepQuery>, QueryRejection>,
     of: Result<Query<HistogramQuery>, QueryRejection>,
 ) -> Result<Json<HistogramDocument>, Problem> {
-    let (span, HistogramQuery { of }) = (query(span)?, query(of)?);
-    let excerpt = excerpt(&state, &run, &span).await?;
+    let HistogramQuery { of } = query(of)?;
+    let excerpt = excerpt(&state, &run, &query(span)?, &query(steps)?).await?;
     let of = of.unwrap_or_else(|| "latency".to_owned());
     let made = merging(run, move || Ok(histogram_of(&excerpt, excerpt.total()?, of))).await?;
     made.map(Json).ok_or_else(|| {
@@ -344,15 +355,17 @@ fn document_of<C: Count, const D: u8>(
 
 /// Errors and statuses
 #[utoipa::path(
-    get, path = "/runs/{id}/errors", tag = "runs", params(("id" = String, Path, description = "The run"), SpanQuery),
+    get, path = "/runs/{id}/errors", tag = "runs",
+    params(("id" = String, Path, description = "The run"), SpanQuery, StepQuery),
     responses((status = 200, body = ErrorsDocument), (status = 400, response = Problem), (status = 404, response = Problem))
 )]
 pub(super) async fn errors(
     State(state): State<AppState>,
     RunPath(run): RunPath,
     span: Result<Query<SpanQuery>, QueryRejection>,
+    steps: Result<Query<StepQuery>, QueryRejection>,
 ) -> Result<Json<ErrorsDocument>, Problem> {
-    let excerpt = excerpt(&state, &run, &query(span)?).await?;
+    let excerpt = excerpt(&state, &run, &query(span)?, &query(steps)?).await?;
     let work = move || {
         let total = excerpt.total()?;
         let errors = document::errors(&total.counters, &excerpt.seen());

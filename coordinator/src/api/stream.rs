@@ -102,6 +102,7 @@ fn to_sse(id: u64, event: &FeedEvent) -> Result<Event, axum::Error> {
     match event {
         FeedEvent::Tick(tick) => base.event("tick").json_data(&**tick),
         FeedEvent::State(state) => base.event("state").json_data(&**state),
+        FeedEvent::Threshold(threshold) => base.event("threshold").json_data(&**threshold),
         FeedEvent::Log(line) => base.event("log").json_data(&**line),
         FeedEvent::End => Ok(base.event("end").data("{}")),
     }

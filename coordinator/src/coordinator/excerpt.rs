@@ -1,24 +1,39 @@
 //! Reads what was measured of a run from one second up to another.
 
+use std::collections::BTreeSet;
+
 use volley_plan::link::RunId;
 use volley_stats::{RowKey, SealedRow, StepId};
 
 use super::Shared;
-use crate::document::{Excerpt, RunDocument, end_s};
+use crate::document::{Excerpt, end_s};
 use crate::store::{Grain, Span, StoreError};
 
 /// Most rows that are read by the second; of more, whole minutes are read as such.
 const MAX_SECOND_ROWS: usize = 50_000;
 
-/// Which seconds of a run, and of which step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which seconds of a run, and of which steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// The first second.
     pub(crate) from_s: u32,
     /// The second after the last; all there are where it isn't said.
     pub(crate) to_s: Option<u32>,
-    /// One step, or all.
-    pub(crate) step: Option<StepId>,
+    /// These steps, or all.
+    pub(crate) steps: Option<BTreeSet<StepId>>,
+}
+
+impl Cut {
+    /// The one step that is wanted, where it is one.
+    pub(crate) fn only_step(&self) -> Option<StepId> {
+        let steps = self.steps.as_ref().filter(|steps| steps.len() == 1)?;
+        steps.first().copied()
+    }
+
+    /// Whether a row is of what is wanted.
+    pub(crate) fn has(&self, key: &RowKey) -> bool {
+        self.steps.as_ref().is_none_or(|steps| steps.contains(&key.step))
+    }
 }
 
 /// Seconds that are read in one grain.
@@ -48,10 +63,11 @@ impl Shared {
     pub(crate) async fn excerpt(&self, run: &RunId, cut: Cut) -> Result<Option<Excerpt>, StoreError> {
         let Some(document) = self.document(run).await? else { return Ok(None) };
         let to_s = cut.to_s.unwrap_or_else(|| end_s(&document.progress)).max(cut.from_s);
-        let steps = if cut.step.is_some() { 1 } else { document.progress.steps.len() };
+        let steps = cut.only_step().map_or(document.progress.steps.len(), |_| 1);
         let (mut rows, mut spans) = (Vec::new(), Vec::new());
         for piece in pieces(cut.from_s, to_s.min(end_s(&document.progress)), steps + 1) {
-            rows.extend(self.rows_of(run, piece, cut.step).await?);
+            let all = self.rows_of(run, piece, cut.only_step()).await?;
+            rows.extend(all.into_iter().filter(|(key, _)| cut.has(key)));
             spans.extend(self.spans_of(run, piece).await?);
         }
         let plan = document.parsed_plan();
@@ -74,32 +90,6 @@ impl Shared {
     ) -> Result<Vec<Span>, StoreError> {
         self.store.spans(run, grain, from_s, to_s).await
     }
-
-    /// The number of a step by its name, and its scenario's where several have one of that name.
-    pub(crate) fn step(
-        document: &RunDocument,
-        name: &str,
-        scenario: Option<&str>,
-    ) -> Result<StepId, StepUnknown> {
-        let is_meant = |step: &(StepId, &crate::document::StepDocument)| {
-            step.1.totals.name == name && scenario.is_none_or(|scenario| step.1.totals.scenario == scenario)
-        };
-        let mut found = (0..).zip(&document.progress.steps).filter(is_meant).map(|(id, _)| id);
-        match (found.next(), found.next()) {
-            (Some(id), None) => Ok(id),
-            (None, _) => Err(StepUnknown::Nowhere),
-            (Some(_), Some(_)) => Err(StepUnknown::InSeveral),
-        }
-    }
-}
-
-/// Why a step is not known by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StepUnknown {
-    /// None is called so.
-    Nowhere,
-    /// Steps of several scenarios are.
-    InSeveral,
 }
 
 #[cfg(test)]

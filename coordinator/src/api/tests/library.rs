@@ -63,7 +63,7 @@ async fn a_faulty_plan_is_not_saved() {
     let problem = check_problem(
         put(&server, "a", "target: http://h/\nusers: 1\nrequests: 1\nuser: 1", &[]).await,
         422,
-        "fault",
+        "user",
     )
     .await;
     assert_eq!((&problem["errors"][0]["line"], &problem["errors"][0]["column"]), (&4.into(), &1.into()));
