@@ -27,8 +27,8 @@ mod totals;
 
 /// Parts that the document shares with the event stream: the same words for the same things.
 pub use volley_web::stream::{
-    AddressTotals, ConnectionTotals, ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, Standing,
-    StatusCount, StepTotals, ThresholdTotals, WarmupTotals,
+    AddressTotals, ConnectionTotals, ErrorCount, LogLine, PercentilePoint, Percentiles, PhaseTotals, Recent,
+    Standing, StatusCount, StepTotals, ThresholdTotals, WarmupTotals,
 };
 
 pub use environment::NOT_VERIFIED;
@@ -133,6 +133,9 @@ pub struct Progress {
     /// measured, in the order in which a request goes through them.
     #[serde(default)]
     pub phases: Vec<PhaseTotals>,
+    /// Latency of the ok requests by percentile, from the quickest to the slowest; left out where none was ok.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distribution: Vec<PercentilePoint>,
     /// The latest five complete seconds.
     pub last5: Recent,
     /// By step, in the plan's order.

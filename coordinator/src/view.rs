@@ -80,6 +80,7 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         adjusted: progress.adjusted.last().map(adjusted_in_words),
         whole: totals(&progress.whole, &progress.accounts, progress.phases),
         warmup: progress.warmup,
+        distribution: progress.distribution,
         last5: progress.last5,
         steps: progress.steps.into_iter().map(|step| step.totals).collect(),
         errors: progress.errors.into_iter().map(with_words).collect(),

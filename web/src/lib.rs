@@ -20,6 +20,7 @@ mod said;
 pub mod stream;
 mod table;
 mod tables;
+mod told;
 mod view;
 
 pub use agents::{Agent, AgentsPage, RunLink};
@@ -30,6 +31,7 @@ pub use junit::{JunitCase, JunitEnd, JunitReport};
 pub use login::LoginPage;
 pub use message::MessagePage;
 pub use run::{AdjustForm, Fact, RunPage};
+pub use told::SpanView;
 
 #[cfg(test)]
 mod agreement_tests;

@@ -246,6 +246,15 @@ pub struct AddressTotals {
     pub requests: u64,
 }
 
+/// A point of the distribution of latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PercentilePoint {
+    /// Which percentile, 0 to 100.
+    pub percentile: f64,
+    /// What it is.
+    pub latency_ms: f64,
+}
+
 /// One of the things that are timed of each request or iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PhaseTotals {
@@ -444,6 +453,9 @@ pub struct Snapshot {
     /// The warm-up, where there is one.
     #[serde(default)]
     pub warmup: Option<WarmupTotals>,
+    /// Latency of the ok requests by percentile, ascending from the quickest to the slowest; empty where none was ok.
+    #[serde(default)]
+    pub distribution: Vec<PercentilePoint>,
     /// The last five seconds.
     pub last5: Recent,
     /// By step, in the plan's order.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use volley_plan::{Accounts, Plan};
 use volley_stats::{DecodeError, ErrorKind, Iterations, Part, RowKey, SealedRow, Series, StepId, TotalRow};
 
-use super::totals::{errors, phases, statuses, steps, whole};
+use super::totals::{distribution, errors, phases, statuses, steps, whole};
 use super::{Progress, RunDocument};
 use crate::store::{Span, errors_seen};
 use crate::timeline::Timeline;
@@ -147,6 +147,7 @@ impl Excerpt {
         Ok(Progress {
             whole: whole(&accounts, &total, length_s),
             phases: phases(&total),
+            distribution: distribution(&total.latency),
             steps: match &self.plan {
                 Some(plan) => steps(plan, &series, length_s),
                 None => so_far.steps,
