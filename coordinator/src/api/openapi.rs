@@ -19,6 +19,8 @@ use super::{AppState, adjust, agents, health, log, ops, plans, reports, runs, sp
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     servers((url = "/api/v1")),
+    // A route for each form, which are one path here.
+    paths(reports::report),
     tags(
         (name = "runs", description = "Runs and their results"),
         (name = "plans", description = "The library of plans"),
@@ -30,7 +32,7 @@ struct Head;
 
 /// The routes below `/api/v1`, and what they are.
 pub(super) fn routes() -> (Router<AppState>, Document) {
-    OpenApiRouter::with_openapi(Head::openapi())
+    let (router, document) = OpenApiRouter::with_openapi(Head::openapi())
         .routes(routes!(runs::list, runs::create))
         .routes(routes!(runs::show, runs::mark, runs::remove))
         .routes(routes!(runs::stop))
@@ -40,7 +42,6 @@ pub(super) fn routes() -> (Router<AppState>, Document) {
         .routes(routes!(spans::series))
         .routes(routes!(spans::histogram))
         .routes(routes!(spans::errors))
-        .routes(routes!(reports::junit))
         .routes(routes!(health::show))
         .routes(routes!(log::show))
         .routes(routes!(plans::list))
@@ -52,7 +53,8 @@ pub(super) fn routes() -> (Router<AppState>, Document) {
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))
         .routes(routes!(ops::version))
-        .split_for_parts()
+        .split_for_parts();
+    (router.merge(reports::routes()), document)
 }
 
 #[cfg(test)]
