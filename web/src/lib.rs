@@ -14,6 +14,8 @@ mod junit;
 mod login;
 mod message;
 mod parts;
+mod plot;
+mod report;
 mod rows;
 mod run;
 mod said;
@@ -30,6 +32,7 @@ pub use home::{Fault, HomePage, NewRun, RunRow, Sample};
 pub use junit::{JunitCase, JunitEnd, JunitReport};
 pub use login::LoginPage;
 pub use message::MessagePage;
+pub use report::ReportPage;
 pub use run::{AdjustForm, Fact, RunPage};
 pub use told::SpanView;
 
