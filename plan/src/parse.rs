@@ -21,6 +21,7 @@ mod yaml;
 
 pub(crate) use fault::shown;
 pub use fault::{Fault, Faults, MAX_FAULTS, Place};
+pub(crate) use headers::OWNED as OWNED_HEADERS;
 pub use quick::{QuickConnect, QuickPlan, QuickTls};
 pub(crate) use scenarios::verb_of;
 pub(crate) use template::escape as escape_template;
