@@ -9,6 +9,7 @@ mod mix;
 pub mod model;
 mod parse;
 mod philox;
+pub mod schema;
 pub mod shape;
 mod threshold;
 pub mod units;

@@ -37,7 +37,8 @@ impl ReportPage {
     /// None that are known: askama's signature has them.
     pub fn render(&self) -> Result<String, askama::Error> {
         let page = &self.page;
-        let view = view(&page.name, &page.run, &page.ticks, &page.log).map_err(askama::Error::custom)?;
+        let view =
+            view(&page.name, &page.run, &page.ticks, &page.log, None).map_err(askama::Error::custom)?;
         let template = ReportTemplate {
             page,
             badge: Badge::new(&page.run.state, page.run.verdict.as_deref()),

@@ -209,14 +209,17 @@ mod tests {
 
     #[test]
     fn a_distribution_goes_as_far_as_values_are_told_apart() {
-        check(1_000, &[(0.0, 1.0), (50.0, 500.0), (75.0, 750.0), (99.0, 990.0), (99.9, 999.0), (100.0, 1_000.0)]);
+        check(
+            1_000,
+            &[(0.0, 1.0), (50.0, 500.0), (75.0, 750.0), (99.0, 990.0), (99.9, 999.0), (100.0, 1_000.0)],
+        );
         check(1, &[(0.0, 1.0), (100.0, 1.0)]);
         let of = |count: u64| {
             let mut histogram: Histogram<u64> = Histogram::default();
             (0..count).for_each(|_| histogram.record(1_000));
             distribution(&histogram).iter().map(|point| point.percentile).collect::<Vec<_>>()
         };
-        assert_eq!(of(0), [], "nothing is told of nothing");
+        assert_eq!(of(0), [0.0; 0], "nothing is told of nothing");
         assert_eq!(of(2), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 100.0]);
         let hundred = of(100);
         assert_eq!(hundred[hundred.len() - 3..], [98.5, 99.0, 100.0]);

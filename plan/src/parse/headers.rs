@@ -14,7 +14,7 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
 
 /// Headers that say how the message is framed or what becomes of the connection (RFC 9112 section 6, RFC 9110
 /// sections 7.6.1, 7.8 and 10.1.1): the engine owns both, and a plan's word would make it misread the answers.
-const OWNED: [&str; 9] = [
+pub(crate) const OWNED: [&str; 9] = [
     "connection",
     "content-length",
     "expect",
