@@ -73,7 +73,7 @@ pub(super) struct Tls {
 
 fn any_certificate_is_trusted() -> Value {
     let insecure = json!({ "required": ["insecure"], "properties": { "insecure": { "const": true } } });
-    when(insecure, none_of(["ca"]))
+    when(&insecure, &none_of(["ca"]))
 }
 
 /// A certificate is shown with its key or not at all.

@@ -103,12 +103,18 @@ struct Stairs {
     every: Time,
 }
 
-fn stage_rules() -> [Value; 2] {
+fn stage_rules() -> [Value; 3] {
     let alone = none_of(["rate", "users", "ramp_to", "for"]);
     [
         some_of(&["rate", "users", "ramp_to", "steps"]),
         json!({ "dependencies": { "steps": alone, "ramp_to": ["for"] } }),
+        when(&endless(), &json!({ "properties": { "users": { "minimum": 1 } } })),
     ]
+}
+
+/// What a stage is that only a count ends.
+fn endless() -> Value {
+    json!({ "not": some_of(&["for", "steps"]) })
 }
 
 /// What stages are to each other: all of one model, the first of which says what it starts with, and each of several how
@@ -119,7 +125,7 @@ fn course() -> [Value; 3] {
     [
         json!({ "anyOf": [{ "items": open }, { "items": closed }] }),
         json!({ "items": [some_of(&["rate", "users", "steps"])] }),
-        when(json!({ "minItems": 2 }), json!({ "items": some_of(&["for", "steps"]) })),
+        when(&json!({ "minItems": 2 }), &json!({ "items": some_of(&["for", "steps"]) })),
     ]
 }
 
@@ -129,16 +135,15 @@ pub(super) fn closed_stages() -> Value {
 }
 
 fn load_rules() -> Vec<Value> {
-    let endless = json!({ "not": some_of(&["for", "steps"]) });
-    let is_endless = json!({ "properties": { "stages": { "contains": endless } } });
+    let is_endless = json!({ "properties": { "stages": { "contains": endless() } } });
     let model = json!({ "if": closed_stages(), "then": closed_rules(), "else": none_of(OF_CLOSED) });
-    vec![at_most_one(COUNTS), when(is_endless, some_of(COUNTS)), model]
+    vec![at_most_one(COUNTS), when(&is_endless, &some_of(COUNTS)), model]
 }
 
 /// What holds beside users. Those who go on from the warm-up to measuring by time can't count what they do.
 pub(super) fn closed_rules() -> Value {
     let no_warmup = json!({ "properties": { "warmup": { "pattern": super::pattern::no_time() } } });
-    json!({ "allOf": [none_of(OF_OPEN), when(some_of(COUNTS), no_warmup)] })
+    json!({ "allOf": [none_of(OF_OPEN), when(&some_of(COUNTS), &no_warmup)] })
 }
 
 /// What holds beside a rate.

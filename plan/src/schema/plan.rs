@@ -83,8 +83,8 @@ fn ends() -> Value {
 fn models() -> Value {
     json!({ "allOf": [
         { "dependencies": { "rate": none_of(["users"]) } },
-        when(some_of(&["rate"]), load::open_rules()),
-        when(some_of(&["users"]), load::closed_rules()),
+        when(&some_of(&["rate"]), &load::open_rules()),
+        when(&some_of(&["users"]), &load::closed_rules()),
     ] })
 }
 
@@ -92,12 +92,12 @@ fn models() -> Value {
 fn connections_are_of_the_open_model() -> Value {
     let staged = json!({ "required": ["load"], "properties": { "load": load::closed_stages() } });
     let closed = json!({ "anyOf": [some_of(&["users"]), staged] });
-    when(closed, at_top_or_in_http("connections"))
+    when(&closed, &at_top_or_in_http("connections"))
 }
 
 fn tls_needs_https() -> Value {
     let plain = json!({ "properties": { "target": { "pattern": "^[Hh][Tt][Tt][Pp]:" } } });
-    when(plain, at_top_or_in_http("tls"))
+    when(&plain, &at_top_or_in_http("tls"))
 }
 
 /// This key stands neither at the top nor in `http`.
@@ -110,5 +110,5 @@ fn users_that_count_stay() -> Value {
     let counts = some_of(&["iterations_per_user"]);
     let in_load = json!({ "required": ["load"], "properties": { "load": counts } });
     let stay = json!({ "properties": { "agents": { "properties": { "elastic": { "const": false } } } } });
-    when(json!({ "anyOf": [counts, in_load] }), stay)
+    when(&json!({ "anyOf": [counts, in_load] }), &stay)
 }

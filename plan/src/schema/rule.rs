@@ -24,6 +24,6 @@ pub(super) fn at_most_one(keys: &[&str]) -> Value {
 }
 
 /// Where `condition` holds, `rule` does.
-pub(super) fn when(condition: Value, rule: Value) -> Value {
+pub(super) fn when(condition: &Value, rule: &Value) -> Value {
     json!({ "if": condition, "then": rule })
 }

@@ -37,7 +37,7 @@ pub(super) fn body_rules() -> [Value; 2] {
         json!({ "required": ["ask_first"], "properties": { "ask_first": { "not": { "const": false } } } });
     let some_text = json!({ "required": ["body"], "properties": { "body": { "minLength": 1 } } });
     let has_body = json!({ "anyOf": [some_text, some_of(&["body_file", "body_size"])] });
-    [at_most_one(&["body", "body_file", "body_size"]), when(asks, has_body)]
+    [at_most_one(&["body", "body_file", "body_size"]), when(&asks, &has_body)]
 }
 
 /// What the answer must be for its request to be ok.
@@ -116,7 +116,7 @@ struct Step {
 
 fn step_rules() -> Vec<Value> {
     let of_request = VERBS.iter().chain(PARTS).chain(&["path", "name"]).copied();
-    let alone = when(some_of(&["think"]), none_of(of_request));
+    let alone = when(&some_of(&["think"]), &none_of(of_request));
     let whole = json!({ "dependencies": { "method": ["path"], "path": ["method"] } });
     let some = some_of(&[VERBS, &["think"]].concat());
     [some, at_most_one(VERBS), whole, alone].into_iter().chain(body_rules()).collect()

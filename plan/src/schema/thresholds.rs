@@ -37,5 +37,5 @@ pub(super) struct Mapping {
 /// The measured part as a whole has nothing that isn't judged.
 fn after_has_a_use() -> Value {
     let aborts = json!({ "required": ["abort"], "properties": { "abort": { "const": true } } });
-    when(some_of(&["after"]), json!({ "anyOf": [some_of(&["over"]), aborts] }))
+    when(&some_of(&["after"]), &json!({ "anyOf": [some_of(&["over"]), aborts] }))
 }
