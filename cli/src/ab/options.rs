@@ -15,7 +15,10 @@ const DEFAULT_TIMEOUT_S: u64 = 30;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Run(Box<Options>),
+    /// As ab shows it: on stderr, like an error.
     Usage,
+    /// By `--help`, which ab hasn't.
+    Help,
     Version,
 }
 
@@ -104,8 +107,8 @@ impl Options {
 /// Reads the words of the command line.
 pub(super) fn read(words: &[String]) -> Result<Asked, Refusal> {
     let (flags, rest) = parted(words)?;
-    if flags.iter().any(|flag| flag.letter == 'h') {
-        return Ok(Asked::Usage);
+    if let Some(flag) = flags.iter().find(|flag| flag.letter == 'h') {
+        return Ok(if flag.value.is_some() { Asked::Help } else { Asked::Usage });
     }
     if flags.iter().any(|flag| flag.letter == 'V') {
         return Ok(Asked::Version);
@@ -310,7 +313,7 @@ mod tests {
             assert_eq!(&read(&words).unwrap(), expected);
         };
         check("-h", &Asked::Usage);
-        check("-n 0 --help", &Asked::Usage);
+        check("-n 0 --help", &Asked::Help);
         check("-kV", &Asked::Version);
     }
 }

@@ -331,7 +331,7 @@ fn ab_exits_with_the_same_codes() {
 
 #[test]
 fn ab_reports_what_was_done_when_it_is_interrupted() {
-    for program in [vec!["ab"], vec![binary().to_str().unwrap(), "ab"]].iter() {
+    for program in [vec!["ab"], vec![binary().to_str().unwrap(), "ab"]] {
         let (first, answered) = std::sync::mpsc::channel();
         let server = Server::start(move |request: &Request| match request.connection {
             1..=3 => answer(request, 200, "hello"),
