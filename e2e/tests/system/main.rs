@@ -1,5 +1,6 @@
 //! Whole-system tests, one process of the program and more. `CASES.md` says what the numbered ones are about.
 
+mod ab;
 mod accounts;
 mod agreement;
 mod api;
