@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::rows::Rows;
 use crate::Plan;
 use crate::model::{Amount, ClosedLoad, Model, OpenLoad, Scenario, Users};
-use crate::shape::{Arrivals, Stage};
+use crate::shape::{Arrivals, Rate, Stage};
 use crate::units::duration_in_words;
 use crate::words::{count, counted};
 
@@ -42,7 +42,7 @@ fn tell_open(open: &OpenLoad, noun: &str, rows: &mut Rows) {
         let rate = shape.rate_at(0).in_words();
         format!("{} of warm-up at {rate}{}, kept apart", time(shape.warmup_ns()), due(0, shape.warmup_ns()))
     });
-    rows.list("stages", stages(warmup, shape.warmup_ns(), shape.stages(), |rate| rate.in_words(), due));
+    rows.list("stages", stages(warmup, shape.warmup_ns(), shape.stages(), Rate::in_words, due));
     let most = counted(open.max_in_flight.into(), noun);
     rows.tell(
         "bound",
@@ -83,10 +83,7 @@ fn tell_closed(closed: &ClosedLoad, noun: &str, rows: &mut Rows) {
                 )
             });
             let nothing = |_, _| String::new();
-            rows.list(
-                "stages",
-                stages(warmup, shape.warmup_ns(), shape.stages(), |level| users(level), nothing),
-            );
+            rows.list("stages", stages(warmup, shape.warmup_ns(), shape.stages(), users, nothing));
         }
     }
     rows.tell("in all", &closed_in_all(closed, noun));
