@@ -38,7 +38,7 @@ build: assets ## the program, as target/release/volley
 assets: web/node_modules/.package-lock.json ## the pages' third-party scripts, from the npm lockfile
 
 .PHONY: test
-test: build e2e/node_modules/.package-lock.json ## every test, with what they need from apt, npm and crates.io
+test: build e2e/node_modules/.package-lock.json target/python/installed ## every test, with what they need from apt, npm and crates.io
 	deploy/need.sh curl nginx chromium python3 ip ss unshare faketime cargo-nextest
 	cargo test --locked --workspace --doc --quiet
 	cargo nextest run --locked --workspace --profile $(NEXTEST_PROFILE)
@@ -70,6 +70,13 @@ screenshots: build e2e/node_modules/.package-lock.json ## pictures of the pages,
 .PHONY: fmt
 fmt: ## put the code into the one format
 	cargo fmt --all
+
+# Python programs from PyPI, in an environment of their own.
+target/python/installed: e2e/requirements.txt
+	deploy/need.sh python3 venv
+	python3 -m venv target/python
+	target/python/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
 
 # npm writes this file last, so it tells whether the packages are those of the lockfile.
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json

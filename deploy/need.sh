@@ -26,11 +26,17 @@ packages_of() {
     chromium) echo chromium fonts-dejavu-core ;;
     ip | ss) echo iproute2 ;;
     unshare) echo util-linux ;;
+    venv) echo python3-venv ;;
     *) echo "$1" ;;
   esac
 }
 
 is_there() {
+  if [ "$1" = venv ]; then
+    # A module of Python's, which Debian packs by itself.
+    python3 -c 'import ensurepip' 2>/dev/null
+    return
+  fi
   # nginx is in /usr/sbin, which is not on everyone's path.
   PATH="$PATH:/usr/sbin" command -v "$1" >/dev/null
 }

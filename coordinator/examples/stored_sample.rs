@@ -174,6 +174,8 @@ fn document(id: &str, name: &str) -> Result<RunDocument, Box<dyn Error>> {
         id: RunId::new(id).ok_or("a run's name")?,
         name: name.to_owned(),
         note: Some("a note".to_owned()),
+        labels: BTreeMap::from([("zone".to_owned(), "eu".to_owned())]),
+        library: None,
         created_at: "2026-12-01T10:00:00.000Z".to_owned(),
         started_at: Some("2026-12-01T10:00:00.250Z".to_owned()),
         load: "1 user closed, 100 requests".to_owned(),

@@ -2,16 +2,21 @@
 //!
 //! Errors are problem details ([`problem`]); nothing changes by GET; what a browser can be made to ask is decided in
 //! [`guard`], and who may ask at all in [`crate::access`].
+#![expect(unused_qualifications, reason = "what stands in a utoipa attribute is qualified by it")]
 
 mod adjust;
 mod agents;
 mod guard;
 mod health;
 mod log;
+mod openapi;
 mod ops;
+mod plans;
 mod problem;
 mod reports;
 mod runs;
+mod spans;
+mod start;
 mod stream;
 
 use std::sync::Arc;
@@ -21,7 +26,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, Method, Uri, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, patch, post};
+use axum::routing::get;
 use axum::{Router, middleware};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
@@ -57,26 +62,15 @@ impl AppState {
 
 /// The routes of REST.
 pub(crate) fn router() -> Router<AppState> {
+    let (v1, document) = openapi::routes();
+    let text = document.to_pretty_json().unwrap_or_default();
     // Probes look at the root by custom; the same answers stand with the rest, so that one address leads to all.
-    let ops = || {
-        Router::new()
-            .route("/healthz", get(ops::healthz))
-            .route("/readyz", get(ops::readyz))
-            .route("/version", get(ops::version))
-    };
-    let v1 = Router::new()
-        .route("/runs", post(runs::create).get(runs::list))
-        .route("/runs/{id}", get(runs::show))
-        .route("/runs/{id}/stop", post(runs::stop))
-        .route("/runs/{id}/adjust", post(adjust::adjust))
-        .route("/runs/{id}/stream", get(stream::stream))
-        .route("/runs/{id}/report.junit.xml", get(reports::junit))
-        .route("/runs/{id}/health", get(health::show))
-        .route("/runs/{id}/log", get(log::show))
-        .route("/agents", get(agents::list))
-        .route("/agents/{incarnation}", patch(agents::change))
-        .merge(ops());
-    Router::new().nest("/api/v1", v1).merge(ops())
+    let ops = Router::new()
+        .route("/healthz", get(ops::healthz))
+        .route("/readyz", get(ops::readyz))
+        .route("/version", get(ops::version))
+        .route("/openapi.json", get(|| async move { ([(header::CONTENT_TYPE, "application/json")], text) }));
+    Router::new().nest("/api/v1", v1).merge(ops)
 }
 
 /// All routes with the checks and headers that go with each of them.

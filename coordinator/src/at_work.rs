@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use volley_lifecycle::{AgentShare, Run};
 use volley_plan::link::Incarnation;
 use volley_stats::Health;
@@ -11,7 +12,7 @@ use crate::document::{ns_to_ms, ns_to_s, part_now};
 use crate::live::Live;
 
 /// What only a run knows of an agent. All of it is `null` while it has none, and while nothing has been reported.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct AtWork {
     /// The part of the run's load that is its, 0 to 1.
     pub(crate) part: Option<f64>,

@@ -23,12 +23,15 @@ use crate::fleet::{AgentView, Fleet, Strength};
 use crate::live::Live;
 use crate::past::Shelf;
 use crate::queue::Queue;
+use crate::report::Recording;
 use crate::serve::Ending;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 mod allowed;
 mod beside;
+mod change;
+mod excerpt;
 mod late;
 mod resume;
 mod runs;
@@ -38,6 +41,8 @@ mod writing;
 
 pub(crate) use allowed::forbids;
 pub(crate) use beside::Ping;
+pub(crate) use change::ChangeError;
+pub(crate) use excerpt::Cut;
 pub use start::{NewRun, StartError};
 
 /// How long drivers may take to carry out what is decided already, at the end.
@@ -98,6 +103,12 @@ pub(crate) struct Shared {
     write_fault: Mutex<Option<writing::Fault>>,
     /// Held by whoever adds something late to such a run.
     late: tokio::sync::Mutex<()>,
+    /// Held by whoever reads all of a run.
+    reading: tokio::sync::Mutex<()>,
+    /// Held by whoever changes what people say of a run.
+    marking: tokio::sync::Mutex<()>,
+    /// Held by whoever starts a run by a request that may come again.
+    pub(crate) asking: tokio::sync::Mutex<()>,
     /// Counts changes of the fleet.
     fleet_changes: watch::Sender<u64>,
     /// When idle agents were last offered to the runs that wait for some.
@@ -144,6 +155,9 @@ impl Coordinator {
             delivered: Mutex::default(),
             write_fault: Mutex::default(),
             late: tokio::sync::Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
+            marking: tokio::sync::Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
             fleet_changes: watch::Sender::new(0),
             offered_ns: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
@@ -192,8 +206,11 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The same, for a run that may not be in memory any more.
-    pub(crate) async fn stop(&self, run: &RunId) -> Result<(), StopError> {
+    /// The same, for a run that may not be in memory any more; by force, requests in flight are cut off at once.
+    pub(crate) async fn stop(&self, run: &RunId, force: bool) -> Result<(), StopError> {
+        if let (true, Some(live)) = (force, self.shared.live(run)) {
+            live.cut_off_at_stop();
+        }
         match self.stop_run(run) {
             Err(StopError::NotFound(_)) if self.document(run).await.is_some() => {
                 Err(StopError::Over(run.clone()))
@@ -232,6 +249,19 @@ impl Coordinator {
             tracing::error!(%run, %error, "a run's document could not be read");
             None
         })
+    }
+}
+
+impl Coordinator {
+    /// All that is kept of a run that is over, for its reports; `None` if there is no such run, or it goes on.
+    ///
+    /// # Errors
+    /// What the store says that can't read it.
+    pub async fn recording(&self, run: &RunId) -> Result<Option<Recording>, StoreError> {
+        match self.shared.document(run).await? {
+            Some(document) if document.progress.over => self.shared.recording(document).await.map(Some),
+            _ => Ok(None),
+        }
     }
 }
 

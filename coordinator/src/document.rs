@@ -5,7 +5,10 @@
 //! is `null`, never NaN or infinite. Percentiles are of ok requests, over all agents' merged histograms. Totals are of the
 //! measured part; what the warm-up counted stands apart.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use volley_plan::health::HealthSum;
 use volley_plan::link::{Incarnation, RunId, WindowFacts};
 use volley_plan::{Accounts, Adjust, Level, Load, Plan, Verdict};
@@ -17,22 +20,26 @@ mod build;
 mod closed;
 mod environment;
 mod junit;
+mod marks;
 mod sentence;
+mod span;
 mod totals;
 
 /// Parts that the document shares with the event stream: the same words for the same things.
 pub use volley_web::stream::{
-    AddressTotals, ConnectionTotals, ErrorCount, LogLine, Percentiles, PhaseTotals, Recent, Standing,
-    StatusCount, StepTotals, ThresholdTotals, WarmupTotals,
+    AddressTotals, ConnectionTotals, ErrorCount, LogLine, PercentilePoint, Percentiles, PhaseTotals, Recent,
+    Standing, StatusCount, StepTotals, ThresholdTotals, WarmupTotals,
 };
 
 pub use environment::NOT_VERIFIED;
+pub use marks::{LibraryPlan, Marks, MarksPatch, label};
 
 pub(crate) use agents::part_now;
 pub(crate) use build::{Facts, progress, run_s};
 pub(crate) use closed::{AgentRemains, Remains, closed};
 pub(crate) use environment::environment;
-pub(crate) use totals::{latency_ms, ns_to_ms, ns_to_s, s_to_ns};
+pub(crate) use span::{Excerpt, end_s};
+pub(crate) use totals::{errors, latency_ms, ns_to_ms, ns_to_s, per_second, s_to_ns, statuses};
 
 /// The version of the document's form; it goes up when a reader of the old form would misread the new one.
 ///
@@ -40,7 +47,7 @@ pub(crate) use totals::{latency_ms, ns_to_ms, ns_to_s, s_to_ns};
 pub const DOCUMENT_VERSION: u32 = 2;
 
 /// Everything about one run but its seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunDocument {
     /// [`DOCUMENT_VERSION`].
     pub volley: u32,
@@ -50,6 +57,12 @@ pub struct RunDocument {
     pub name: String,
     /// What whoever started it noted, or nothing.
     pub note: Option<String>,
+    /// Labels, to find it by.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Which plan of the library it is of; left out where it is of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<LibraryPlan>,
     /// When it was asked for.
     pub created_at: String,
     /// Run time 0; `null` before the start.
@@ -72,7 +85,7 @@ pub struct RunDocument {
 }
 
 /// How far a run is, and what it has measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
     /// `queued`, `gathering`, `preparing`, `running`, `draining` or `finished`; `resuming` after the coordinator was started
     /// again.
@@ -120,6 +133,9 @@ pub struct Progress {
     /// measured, in the order in which a request goes through them.
     #[serde(default)]
     pub phases: Vec<PhaseTotals>,
+    /// Latency of the ok requests by percentile, from the quickest to the slowest; left out where none was ok.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distribution: Vec<PercentilePoint>,
     /// The latest five complete seconds.
     pub last5: Recent,
     /// By step, in the plan's order.
@@ -184,7 +200,7 @@ impl Progress {
 }
 
 /// A load that was adjusted: `{"at_s": 12.5, "rate": "500/s"}`, or with `users`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Adjusted {
     /// From which run time on.
     pub at_s: f64,
@@ -200,7 +216,7 @@ impl From<&Adjust> for Adjusted {
 }
 
 /// Where a run stands that waits for its turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueuePlace {
     /// Its place among those that wait for the same thing, from 1.
     pub place: u64,
@@ -209,7 +225,7 @@ pub struct QueuePlace {
 }
 
 /// Totals of requests in the measured part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Whole {
     /// Taken up by a loop.
     pub started: u64,
@@ -265,7 +281,7 @@ pub struct Whole {
 }
 
 /// One step's totals, and the connections that its requests opened and used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StepDocument {
     /// What pages show of it too.
     #[serde(flatten)]
@@ -276,7 +292,7 @@ pub struct StepDocument {
 }
 
 /// One agent's part.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentDocument {
     /// The process.
     pub incarnation: Incarnation,
@@ -326,7 +342,7 @@ pub struct AgentDocument {
 }
 
 /// What a lost agent left open of what was due in a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SecondGap {
     /// The second of run time.
     pub second: u32,
@@ -337,7 +353,7 @@ pub struct SecondGap {
 }
 
 /// What arrived after the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Late {
     /// Windows.
     pub windows: u64,
@@ -368,7 +384,7 @@ impl Late {
 }
 
 /// One run in a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunSummary {
     /// The run's name.
     pub id: RunId,
@@ -376,6 +392,12 @@ pub struct RunSummary {
     pub name: String,
     /// What whoever started it noted, or nothing.
     pub note: Option<String>,
+    /// Labels, to find it by.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Which plan of the library it is of; left out where it is of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<LibraryPlan>,
     /// When it was asked for.
     pub created_at: String,
     /// Run time 0; `null` before the start.
@@ -400,12 +422,15 @@ pub struct RunSummary {
 
 impl From<&RunDocument> for RunSummary {
     fn from(document: &RunDocument) -> Self {
-        let RunDocument { id, name, note, created_at, started_at, load, progress, .. } = document.clone();
+        let RunDocument { id, name, note, labels, library, created_at, started_at, load, progress, .. } =
+            document.clone();
         let Progress { state, over, verdict, incomplete, sentence, elapsed_s, whole, .. } = progress;
         Self {
             id,
             name,
             note,
+            labels,
+            library,
             created_at,
             started_at,
             load,

@@ -125,7 +125,7 @@ impl Driver {
             let live = self.live.clone();
             tokio::select! {
                 biased;
-                () = live.stop.notified() => self.decide(Event::StopAsked).await,
+                () = live.stop.notified() => self.stop_asked().await,
                 input = inbox.recv() => match input {
                     Some(input) => self.take(input).await,
                     None => return self.leave().await,
@@ -137,6 +137,14 @@ impl Driver {
             if self.is_time(inbox.len()) {
                 self.time().await;
             }
+        }
+    }
+
+    /// Somebody wants it to end. Asked once more, the decider cuts off what is in flight.
+    async fn stop_asked(&mut self) {
+        self.decide(Event::StopAsked).await;
+        if self.live.cuts_off_at_stop() {
+            self.decide(Event::StopAsked).await;
         }
     }
 

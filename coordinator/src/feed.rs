@@ -9,7 +9,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use volley_web::stream::{LogLine, Snapshot, Tick};
+use volley_web::stream::{LogLine, Snapshot, Standing, ThresholdTotals, Tick};
 
 /// Most ticks that are kept, the latest ones: an hour of seconds and twelve days of minutes. Longer runs lose the
 /// beginning of their charts here, not in their totals.
@@ -24,6 +24,8 @@ pub(crate) enum FeedEvent {
     Tick(Arc<Tick>),
     /// Where the run stands.
     State(Arc<Snapshot>),
+    /// A threshold that stands otherwise than before.
+    Threshold(Arc<ThresholdTotals>),
     /// A line of the event log.
     Log(Arc<LogLine>),
     /// Nothing more will come.
@@ -37,6 +39,8 @@ pub(crate) struct Feed {
     latest: u64,
     tick_ids: BTreeMap<u64, u64>,
     state_id: Option<u64>,
+    /// How each threshold stood in the latest state, and the event that told of it.
+    thresholds: BTreeMap<usize, (Standing, Option<u64>)>,
     end_id: Option<u64>,
     lines: usize,
     lines_dropped: u64,
@@ -107,12 +111,26 @@ impl Feed {
         }
     }
 
-    /// Replaces the state.
+    /// Replaces the state. Thresholds that stand otherwise than in the one before are told by themselves too.
     pub(crate) fn state(&mut self, state: Snapshot) {
+        for (index, threshold) in state.thresholds.iter().enumerate() {
+            self.threshold(index, threshold);
+        }
         let id = self.push(FeedEvent::State(Arc::new(state)));
         if let Some(older) = self.state_id.replace(id) {
             self.events.remove(&older);
         }
+    }
+
+    fn threshold(&mut self, index: usize, threshold: &ThresholdTotals) {
+        // Before anything is known of it, it has no data.
+        let (stood, told) = self.thresholds.get(&index).copied().unwrap_or((Standing::NoData, None));
+        if stood == threshold.standing {
+            return;
+        }
+        let id = self.push(FeedEvent::Threshold(Arc::new(threshold.clone())));
+        self.thresholds.insert(index, (threshold.standing, Some(id)));
+        told.and_then(|older| self.events.remove(&older));
     }
 
     /// Adds a line, if there is room.
@@ -162,7 +180,7 @@ impl Feed {
         events
             .filter_map(|event| match event {
                 FeedEvent::Tick(tick) => Some(tick.clone()),
-                FeedEvent::State(_) | FeedEvent::Log(_) | FeedEvent::End => None,
+                FeedEvent::State(_) | FeedEvent::Threshold(_) | FeedEvent::Log(_) | FeedEvent::End => None,
             })
             .collect()
     }
@@ -171,7 +189,7 @@ impl Feed {
     pub(crate) fn lines(&self) -> (Vec<LogLine>, u64) {
         let lines = self.events.values().filter_map(|event| match event {
             FeedEvent::Log(line) => Some((**line).clone()),
-            FeedEvent::Tick(_) | FeedEvent::State(_) | FeedEvent::End => None,
+            FeedEvent::Tick(_) | FeedEvent::State(_) | FeedEvent::Threshold(_) | FeedEvent::End => None,
         });
         (lines.collect(), self.lines_dropped)
     }
@@ -194,6 +212,7 @@ mod tests {
         let said = feed.after(id, max).into_iter().map(|(id, event)| match event {
             FeedEvent::Tick(tick) => format!("{id}:t{}={}", tick.second, tick.ok),
             FeedEvent::State(state) => format!("{id}:s={}", state.state),
+            FeedEvent::Threshold(of) => format!("{id}:h={:?}", of.standing),
             FeedEvent::Log(line) => format!("{id}:l={}", line.text),
             FeedEvent::End => format!("{id}:end"),
         });
@@ -224,6 +243,21 @@ mod tests {
         check(&feed, 99, 1, "3:l=a");
         assert!(feed.is_all(7) && !feed.is_all(6));
         assert_eq!(feed.ticks().iter().map(|tick| tick.second).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn a_threshold_is_told_once_it_stands_otherwise() {
+        let mut feed = Feed::default();
+        let stands = |standing| {
+            let thresholds = vec![ThresholdTotals { standing, ..ThresholdTotals::default() }];
+            Snapshot { thresholds, ..state("running") }
+        };
+        feed.state(stands(Standing::NoData));
+        feed.state(stands(Standing::Holds));
+        feed.state(stands(Standing::Holds));
+        check(&feed, 0, 9, "2:h=Holds 4:s=running");
+        feed.state(stands(Standing::Broken));
+        check(&feed, 0, 9, "5:h=Broken 6:s=running");
     }
 
     #[test]

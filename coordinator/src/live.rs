@@ -72,6 +72,8 @@ pub(crate) struct Live {
     kept: AtomicBool,
     /// Somebody asked for the run's end. Apart from the driver's other inputs, so that it can't be held up by them.
     pub(crate) stop: Notify,
+    /// What is in flight at the end that somebody asks for is to be cut off.
+    cuts_off: AtomicBool,
     /// Something was decided beside the driver: it is to be carried out, or the run to be looked at anew.
     pub(crate) decided: Notify,
 }
@@ -109,6 +111,7 @@ impl Live {
             over: watch::Sender::new(false),
             kept: AtomicBool::new(false),
             stop: Notify::new(),
+            cuts_off: AtomicBool::new(false),
             decided: Notify::new(),
         }
     }
@@ -162,6 +165,16 @@ impl Live {
 
     pub(crate) fn set_kept(&self) {
         self.kept.store(true, Ordering::Release);
+    }
+
+    /// What is in flight at the end that somebody asks for is to be cut off.
+    pub(crate) fn cut_off_at_stop(&self) {
+        self.cuts_off.store(true, Ordering::Release);
+    }
+
+    /// Whether it is.
+    pub(crate) fn cuts_off_at_stop(&self) -> bool {
+        self.cuts_off.load(Ordering::Acquire)
     }
 
     pub(crate) fn set_over(&self) {

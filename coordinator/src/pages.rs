@@ -1,7 +1,6 @@
 //! The pages: fills the web crate's views, and takes what their forms send.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -100,7 +99,8 @@ async fn home_page(
     before: Option<RunId>,
 ) -> Result<HomePage, PageError> {
     let shared = state.shared();
-    let Listed { runs, next, in_all } = shared.summaries(&store::Page { before, most: PAGE_RUNS }).await?;
+    let Listed { runs, next, in_all } =
+        shared.summaries(&store::Page { before, ..store::Page::newest(PAGE_RUNS) }).await?;
     let strength = shared.strength(&AgentsWanted::default());
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7070");
     let token = match shared.settings.token {
@@ -127,7 +127,7 @@ async fn create(
     let form = form_of(form)?;
     let (status, faults) = match form.plan() {
         Ok(plan) => {
-            let new = NewRun { plan, note: None, wait_for_agents: Duration::ZERO };
+            let new = NewRun::of(plan);
             match state.coordinator.start_run(new).await {
                 Ok(id) => return Ok(Redirect::to(&format!("/runs/{id}")).into_response()),
                 Err(error) => refusal(error),
@@ -169,7 +169,7 @@ async fn run(
 
 async fn stop(State(state): State<AppState>, run: Result<RunPath, Problem>) -> Result<Redirect, PageError> {
     let RunPath(run) = run?;
-    match state.coordinator.stop(&run).await {
+    match state.coordinator.stop(&run, false).await {
         // Whoever wanted a run to be over that is over already sees that it is.
         Ok(()) | Err(crate::StopError::Over(_)) => Ok(Redirect::to(&format!("/runs/{run}"))),
         Err(error) => Err(error.into()),

@@ -42,6 +42,11 @@ impl Shelf {
         Some(feed)
     }
 
+    /// Forgets a run's feed.
+    pub(crate) fn remove(&mut self, run: &RunId) {
+        self.feeds.retain(|(id, _)| id != run);
+    }
+
     /// Puts a feed there; others have to make room.
     pub(crate) fn put(&mut self, run: RunId, feed: Arc<SharedFeed>) {
         self.feeds.retain(|(id, _)| *id != run);
@@ -123,7 +128,7 @@ pub(crate) struct Past {
 
 impl Past {
     /// Of a run that is over.
-    fn of(document: &RunDocument) -> Self {
+    pub(crate) fn of(document: &RunDocument) -> Self {
         let progress = &document.progress;
         let stop_ns = progress.stop_s.map(s_to_ns);
         let (load, gaps) = (document.load(), gaps_told(document));
@@ -149,7 +154,7 @@ pub(crate) async fn minute(store: &dyn Store, run: Past, from_s: u32) -> Result<
 }
 
 /// Opening histograms takes a while where there are thousands.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;
@@ -192,7 +197,8 @@ impl Past {
         Ok(())
     }
 
-    fn timeline(&self) -> Timeline<'_> {
+    /// What the plan says of its seconds.
+    pub(crate) fn timeline(&self) -> Timeline<'_> {
         self.load.as_ref().map(|load| Timeline::of(load, self.stop_ns, self.gaps.clone())).unwrap_or_default()
     }
 

@@ -14,12 +14,14 @@ use futures_util::future::BoxFuture;
 use thiserror::Error;
 use volley_lifecycle::{AgentRecord, RunRecord};
 use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
-use volley_stats::{Health, SealedWindow};
+use volley_stats::{Health, RowKey, SealedRow, SealedWindow, StepId};
 
-use crate::document::{RunDocument, RunSummary};
+use crate::document::{Marks, RunDocument, RunSummary};
 
 mod closing;
+pub mod library;
 mod memory;
+mod requests;
 mod results;
 mod sequences;
 mod span;
@@ -27,10 +29,12 @@ pub mod sqlite;
 #[cfg(test)]
 pub(crate) mod suite;
 
+pub use library::Library;
 pub use memory::{MemoryRetention, MemoryStore};
+pub use requests::{REMEMBERED, Remembered, RequestKey};
 pub use results::{Results, SharedSeries};
-pub(crate) use span::errors_seen;
 pub use span::{Grain, Span, Strain};
+pub(crate) use span::{errors_seen, extend};
 pub use sqlite::{Retention, SqliteStore};
 
 /// Orders that are kept of one agent in one run: the first, which says its share, and the latest ones. A long run need not
@@ -46,6 +50,9 @@ pub enum StoreError {
     /// There is no run of this name.
     #[error("no run {0} is kept")]
     NotFound(RunId),
+    /// It is not over.
+    #[error("run {0} goes on")]
+    GoesOn(RunId),
     /// There is one already.
     #[error("run {0} is kept already")]
     Exists(RunId),
@@ -159,13 +166,42 @@ pub struct Page {
     pub before: Option<RunId>,
     /// Most runs.
     pub most: usize,
+    /// Only these.
+    pub wanted: Wanted,
+}
+
+/// The state of a run that is over, see [`crate::document::Progress::state`].
+const FINISHED: &str = "finished";
+
+/// Which runs are wanted of a list: all of these must be so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// In this state. Of a run that goes on, a store only knows that it is not `finished`.
+    pub state: Option<String>,
+    /// Of a plan of this name, its own or the library's.
+    pub plan: Option<String>,
+    /// With all of these labels.
+    pub labels: Vec<(String, String)>,
+}
+
+impl Wanted {
+    /// True for a run that is wanted.
+    #[must_use]
+    pub fn is(&self, run: &RunSummary) -> bool {
+        let is_of =
+            |name: &String| run.name == *name || run.library.as_ref().is_some_and(|of| of.name == *name);
+        let may_be_in = |state: &String| run.over == (state == FINISHED);
+        self.state.as_ref().is_none_or(may_be_in)
+            && self.plan.as_ref().is_none_or(is_of)
+            && self.labels.iter().all(|(key, value)| run.labels.get(key) == Some(value))
+    }
 }
 
 impl Page {
     /// The newest runs.
     #[must_use]
     pub fn newest(most: usize) -> Self {
-        Self { before: None, most }
+        Self { before: None, most, wanted: Wanted::default() }
     }
 }
 
@@ -176,7 +212,7 @@ pub struct Listed {
     pub runs: Vec<Arc<RunSummary>>,
     /// There are older ones: the list goes on before this run, which is the last of these.
     pub next: Option<RunId>,
-    /// Runs that are kept in all.
+    /// Runs that are kept in all, wanted or not.
     pub in_all: usize,
 }
 
@@ -211,7 +247,8 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps a new run. Gives back the runs that had to make room.
     fn create<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, Vec<RunId>>;
 
-    /// Replaces a run's document: at its end, and when something is delivered late.
+    /// Replaces a run's document: at its end, and when something is delivered late. What people say of the run stays as
+    /// [`Self::mark`] has left it.
     fn update<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, ()>;
 
     /// Keeps orders, and where the decider stands now that it has given them: all of it or nothing. Keeping an order again
@@ -247,6 +284,18 @@ pub trait Store: Send + Sync + 'static {
         to_s: u32,
     ) -> StoreFuture<'a, Vec<Span>>;
 
+    /// What happened in a run by step and part: the rows of the wanted length, of one step or of all, that lie in
+    /// `from_s..to_s`, as far as seconds are complete. A minute that is not put together yet is told by its seconds; where
+    /// the seconds are gone by age, minutes are given in their place.
+    fn rows<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+        step: Option<StepId>,
+    ) -> StoreFuture<'a, Vec<(RowKey, SealedRow)>>;
+
     /// How the agents of a run were, by second and agent: of the seconds from `from_s` on, as many whole ones as have no
     /// more than `most` reports, which is to be as many as there are agents at least. Seconds that are gone by age are
     /// left out.
@@ -260,6 +309,21 @@ pub trait Store: Send + Sync + 'static {
 
     /// Runs, newest first.
     fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed>;
+
+    /// Keeps what people say of a run, in place of what they said.
+    fn mark<'a>(&'a self, run: &'a RunId, marks: Marks) -> StoreFuture<'a, ()>;
+
+    /// Takes a run away for good. One that goes on is [`StoreError::GoesOn`].
+    fn remove<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()>;
+
+    /// Remembers which run a request is about to start, for [`REMEMBERED`].
+    fn remember<'a>(&'a self, request: RequestKey, run: &'a RunId) -> StoreFuture<'a, ()>;
+
+    /// What is remembered of the request with this key.
+    fn remembered<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<Remembered>>;
+
+    /// The library of plans.
+    fn library(&self) -> &dyn Library;
 
     /// The runs that are not over, oldest first: for a coordinator that has just begun, those that the one before it left.
     /// One of which not even the document can be read is left out and said.

@@ -43,7 +43,7 @@ pub(crate) fn plan(lines: &str) -> Plan {
 }
 
 pub(crate) fn new_run(lines: &str) -> NewRun {
-    NewRun { plan: plan(lines), note: None, wait_for_agents: Duration::ZERO }
+    NewRun::of(plan(lines))
 }
 
 /// How many agents are idle, and how many are busy.

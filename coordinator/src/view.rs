@@ -1,16 +1,17 @@
 //! From what the coordinator knows to what pages and streams show.
 
 use volley_plan::{Accounts, Adjust, Level, Model, Verdict};
-use volley_stats::{ErrorKind, MergedSecond, Second, Timed};
+use volley_stats::{DecodeError, ErrorKind, MergedSecond, Second, Timed};
 use volley_web::stream::{AgentShare, ErrorCount, LogLine, PhaseTotals, Snapshot, Tick, Totals};
 use volley_web::{AdjustForm, Agent, Fault, RunLink, RunPage, RunRow};
 
 use crate::at_work::AtWork;
 use crate::document::{
-    Adjusted, AgentDocument, Progress, RunDocument, RunSummary, Whole, environment, latency_ms, ns_to_ms,
-    ns_to_s,
+    Adjusted, AgentDocument, Excerpt, Progress, RunDocument, RunSummary, Whole, environment, latency_ms,
+    ns_to_ms, ns_to_s,
 };
 use crate::fleet::AgentView;
+use crate::past::Past;
 use crate::store::Strain;
 use crate::timeline::Timeline;
 use crate::words::from_when;
@@ -79,6 +80,7 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         adjusted: progress.adjusted.last().map(adjusted_in_words),
         whole: totals(&progress.whole, &progress.accounts, progress.phases),
         warmup: progress.warmup,
+        distribution: progress.distribution,
         last5: progress.last5,
         steps: progress.steps.into_iter().map(|step| step.totals).collect(),
         errors: progress.errors.into_iter().map(with_words).collect(),
@@ -88,6 +90,12 @@ pub(crate) fn snapshot(progress: Progress) -> Snapshot {
         agents: progress.agents.into_iter().map(agent_share).collect(),
         health_notes: progress.health_notes,
     }
+}
+
+/// The snapshot of a run with the numbers of some seconds alone.
+pub(crate) fn span_snapshot(excerpt: &Excerpt) -> Result<Snapshot, DecodeError> {
+    let past = Past::of(&excerpt.document);
+    Ok(snapshot(excerpt.progress(&past.timeline())?))
 }
 
 /// Documents of earlier versions have the kinds of errors only.

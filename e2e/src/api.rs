@@ -92,6 +92,15 @@ impl Api {
         read(request.header("content-type", content_type).body(body.to_owned()).send())
     }
 
+    /// Puts a body of a content type; gives status and body.
+    ///
+    /// # Panics
+    /// If there is no answer.
+    pub fn put(&self, path: &str, content_type: &str, body: &str) -> (u16, String) {
+        let request = self.client.put(format!("{}{path}", self.url));
+        read(request.header("content-type", content_type).body(body.to_owned()).send())
+    }
+
     /// Changes something with a body of JSON; gives status and body.
     ///
     /// # Panics

@@ -310,6 +310,12 @@ impl Target {
         Self { _process: process, address }
     }
 
+    /// Its address and port.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.address
+    }
+
     /// The URL of a path that begins with `/`.
     #[must_use]
     pub fn url(&self, path: &str) -> String {

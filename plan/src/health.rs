@@ -7,6 +7,7 @@
 //! are in no count.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 use volley_stats::{Health, SECOND_NS, Slowdown};
 
 use crate::units::duration_in_words;
@@ -23,7 +24,7 @@ pub const STALLED_NS: u64 = 100_000_000;
 const NOTED_HUNDREDTHS: u64 = 5;
 
 /// The health of one agent over some seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HealthSum {
     /// Seconds in which iterations were due, or else late.

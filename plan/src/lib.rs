@@ -22,7 +22,9 @@ pub use canonical::{PlanHash, PlanHashError};
 pub use grant::Ledger;
 pub use mix::Mix;
 pub use model::*;
-pub use parse::{Fault, Faults, MAX_FAULTS, Place, QuickConnect, QuickPlan, QuickTls, parse, parse_bytes};
+pub use parse::{
+    Fault, Faults, MAX_FAULTS, Overrides, Place, QuickConnect, QuickPlan, QuickTls, parse, parse_bytes,
+};
 pub use threshold::{
     Comparison, Expectation, ExpectationError, Limit, MAX_THRESHOLDS, Metric, Point, Ratio, Sample, Selector,
     Threshold, Unit,

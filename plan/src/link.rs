@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use volley_stats::SealedWindow;
 
 use crate::model::{Adjust, Level};
@@ -34,7 +35,8 @@ pub const TAKE_OVER_NS: u64 = 5_000_000_000;
 pub const PING_NS: u64 = 500_000_000;
 
 /// A run's name: short, unique on its coordinator, fit for a URL.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[schema(value_type = String, pattern = "^[A-Za-z0-9-]{1,64}$")]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
@@ -78,7 +80,8 @@ impl fmt::Display for RunId {
 ///
 /// In JSON it is 16 hex digits, since readers of JSON take a number of that size for one near it. What an early version
 /// stored as a number is read too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[schema(value_type = String, pattern = "^[0-9a-f]{16}$")]
 #[serde(from = "WrittenIncarnation", into = "String")]
 pub struct Incarnation(pub u64);
 

@@ -1,13 +1,14 @@
 //! The account of a run and the verdict over it.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::link::WindowFacts;
 use crate::model::Tolerance;
 use crate::words::{count, counted};
 
 /// What a run's numbers say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every threshold held.
@@ -35,7 +36,7 @@ impl Verdict {
 
 /// The account of a run's measured part: `planned = started + missed + unknown` of iterations, and
 /// `requests_started = ok + failed + cancelled + unresolved` of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Accounts {
     /// Iterations planned until the stop; `None` for a timed closed run, which plans a time and not a number.
     pub planned: Option<u64>,

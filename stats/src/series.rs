@@ -240,6 +240,14 @@ impl Series {
         Ok(parts)
     }
 
+    /// The rows that lie wholly from second `from_s` to `to_s` (exclusive), in their small form.
+    pub fn sealed_rows(&self, from_s: u32, to_s: u32) -> impl Iterator<Item = (RowKey, SealedRow)> {
+        self.rows_between(from_s, to_s).map(|(key, cell)| match cell {
+            Cell::Open(row) => (*key, row.seal()),
+            Cell::Sealed(sealed) => (*key, (**sealed).clone()),
+        })
+    }
+
     /// The measured results of all steps from second `from_s` to `to_s` (exclusive), merged.
     ///
     /// # Errors

@@ -6,11 +6,12 @@ import { count, write } from "./format.js";
 /** What stands where nobody can say how many. */
 export const UNKNOWN_NUMBER = "unknown number";
 
-/** Every line of the accounting; empty ones aren't shown. */
-export function accounts(run) {
+/** Every line of the accounting; empty ones aren't shown. In a span some requests end that began before it, so nothing
+ * balances there. */
+export function accounts(run, isSpan) {
   return {
     iterations: iterations(run),
-    requests: requests(run),
+    requests: isSpan ? requestsOfSpan(run) : requests(run),
     cancelled: cancelled(run.whole),
     warmup: run.warmup ? warmup(run.warmup) : "",
   };
@@ -36,6 +37,10 @@ function requests({ whole, over }) {
     [[cancelled, "cancelled"], [unresolved, "unresolved"], [flying, "in flight"]],
   );
   return balance(`${count(started)} started`, started, ended + flying, parts);
+}
+
+function requestsOfSpan({ whole: { started, ok, failed, cancelled } }) {
+  return `${count(started)} started; ended: ${terms(" + ", [[ok, "ok"], [failed, "failed"]], [[cancelled, "cancelled"]])}`;
 }
 
 function cancelled({ cancelled: n, cancelled_age_ms: age }) {

@@ -3,7 +3,9 @@
 
 import { write } from "./format.js";
 import { isCut, isPast, place, span } from "./said.js";
+import { KeyboardSelection, dragOver } from "./selection.js";
 import { LEAST, alone, label, linearRange, logLines, logRange, shareLabel, shareRange } from "./scales.js";
+import { head } from "./told.js";
 
 const SYNC = "run";
 const Y_AXIS_PX = 52;
@@ -68,6 +70,7 @@ class Chart {
     this.plot = null;
     this.legend.addEventListener("click", (event) => this.toggle(event.target.closest(".key")));
     this.place.addEventListener("keydown", (event) => this.step(event));
+    this.selection = new KeyboardSelection(this.place, board);
     new ResizeObserver(() => this.resize()).observe(this.place);
     for (const key of this.legend.querySelectorAll(".key")) key.disabled = false;
   }
@@ -134,6 +137,8 @@ class Chart {
 
   build() {
     this.plot = new window.uPlot(this.options(), [[]], this.place);
+    this.overlay = new Overlay(this.plot);
+    dragOver(this.plot, this.board);
   }
 
   options() {
@@ -155,7 +160,7 @@ class Chart {
       series: [{}, ...this.keys().map((key) => this.series(key))],
       hooks: {
         drawClear: [(plot) => this.shade(plot)],
-        draw: [(plot) => this.drawMarks(plot)],
+        draw: [(plot) => this.drawMarks(plot), () => this.showOverlay()],
         setCursor: [() => this.showValues()],
       },
     };
@@ -216,6 +221,10 @@ class Chart {
     ctx.restore();
   }
 
+  showOverlay() {
+    this.overlay?.show(this.board);
+  }
+
   /** The legend says the values under the cursor, or the latest. */
   showValues() {
     const latest = this.ticks.findLastIndex((tick) => !this.board.partial.has(tick));
@@ -240,7 +249,7 @@ class Chart {
     this.plot?.setSeries(this.keys().indexOf(key) + 1, { show: shown });
   }
 
-  /** Arrow keys move the cursor, in all charts at once. */
+  /** Arrow keys move the cursor, in all charts at once; with Shift they select. */
   step(event) {
     const last = this.ticks.length - 1;
     const now = this.plot?.cursor.idx ?? last;
@@ -250,11 +259,46 @@ class Chart {
     const x = this.plot.data[0][Math.min(last, Math.max(0, to))];
     const { height } = this.plot.over.getBoundingClientRect();
     this.plot.setCursor({ left: this.plot.valToPos(x, "x"), top: height / 2 }, true, true);
+    if (event.shiftKey) this.selection.extend(this.ticks[now], this.ticks[Math.min(last, Math.max(0, to))]);
   }
 
   resize() {
     const width = this.place.clientWidth;
     if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: this.kind.height });
+  }
+}
+
+/** What lies over a plot: the seconds that are selected, and the titles of the event log's marks. */
+class Overlay {
+  constructor(plot) {
+    this.plot = plot;
+    this.band = this.add("band");
+    this.titles = [];
+  }
+
+  add(name) {
+    const element = document.createElement("div");
+    element.className = name;
+    this.plot.over.append(element);
+    return element;
+  }
+
+  show({ draft, selected, marks }) {
+    const seconds = draft ?? selected;
+    this.band.hidden = !seconds;
+    if (seconds) this.put(this.band, seconds.from_s, seconds.to_s);
+    while (this.titles.length > marks.length) this.titles.pop().remove();
+    while (this.titles.length < marks.length) this.titles.push(this.add("mark"));
+    this.titles.forEach((title, i) => {
+      title.title = marks[i].text;
+      title.style.left = `${this.plot.valToPos(marks[i].at_s, "x")}px`;
+    });
+  }
+
+  put(element, from_s, to_s) {
+    const width = this.plot.over.clientWidth;
+    const [left, right] = [from_s, to_s].map((s) => Math.min(width, Math.max(0, this.plot.valToPos(s, "x"))));
+    Object.assign(element.style, { left: `${left}px`, width: `${right - left}px` });
   }
 }
 
@@ -267,9 +311,16 @@ function legendItem(name, lineClass) {
   return template;
 }
 
-/** All charts of the page. */
+/** All charts of the page. `choose` is told the seconds that somebody selects in them. */
 export class Board {
-  constructor(root) {
+  constructor(root, choose) {
+    this.onChoose = choose;
+    /** The end of what was measured, in whole seconds. */
+    this.measured_s = 0;
+    this.selected = null;
+    this.draft = null;
+    /** Where a pointer that drags went down. */
+    this.drag = null;
     this.end = 10;
     this.warmup_s = 0;
     this.right_px = RIGHT_PX;
@@ -279,13 +330,15 @@ export class Board {
     this.readout = root.querySelector("[data-readout]");
     this.charts = [...root.querySelectorAll("[data-chart]")].map((figure) => new Chart(figure, this));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
+    addEventListener("keydown", (event) => this.pressed(event), true);
   }
 
   /** Draws the seconds given. A short plan's axis goes to its planned end from the start. */
-  update(run, ticks, marks) {
-    this.marks = marks;
+  update(run, ticks, marks, selected) {
+    Object.assign(this, { marks, selected });
     this.warmup_s = run.warmup_s;
     const measured = ticks.length ? ticks.at(-1).second + span(ticks.at(-1)) : 0;
+    this.measured_s = measured;
     const planned = run.planned_s !== null && run.planned_s <= 300 && !run.over ? run.warmup_s + run.planned_s : 0;
     this.end = Math.max(measured, planned, run.over ? 1 : 10);
     const past = ticks.filter((tick) => isPast(run, tick));
@@ -303,6 +356,32 @@ export class Board {
     this.right_px = right_px;
   }
 
+  /** Shows the seconds that are being selected; null when nothing is. */
+  sketch(seconds) {
+    this.draft = seconds;
+    for (const chart of this.charts) chart.showOverlay();
+    this.readout.textContent = seconds ? head(seconds) : "";
+  }
+
+  giveUp() {
+    this.drag = null;
+    this.sketch(null);
+  }
+
+  /** Escape ends what is being selected, and nothing else then. */
+  pressed(event) {
+    if (event.key !== "Escape" || !this.draft) return;
+    event.stopImmediatePropagation();
+    this.giveUp();
+  }
+
+  /** Takes the seconds that were being selected. */
+  choose() {
+    const seconds = this.draft;
+    this.giveUp();
+    if (seconds) this.onChoose(seconds);
+  }
+
   restyle() {
     for (const chart of this.charts) {
       chart.rebuild();
@@ -312,6 +391,7 @@ export class Board {
 
   /** Where the cursor is, and what the event log has for that second. */
   say(i, ticks) {
+    if (this.draft) return;
     const tick = i === null ? undefined : ticks[i];
     const texts = tick ? this.marks.filter((m) => lies(m.at_s, tick)).map((m) => m.text) : [];
     const words = tick ? [place(tick), ...(tick.warmup ? ["warm-up"] : []), ...texts] : [];

@@ -55,6 +55,8 @@ const WRITERS = {
   seconds,
   ago: (x) => `${seconds(x)} ago`,
   bytes,
+  // Which percentile, with the decimals that it needs.
+  percentile: (x) => fixed(x, 5).replace(/\.?0+$/, ""),
 };
 
 /** Writes a value: text as it is, a number in the named format, anything else as a dash. */

@@ -2,15 +2,19 @@
 
 import { bind } from "./bind.js";
 import { Board } from "./charts.js";
+import { Distribution } from "./distribution.js";
 import { span } from "./said.js";
+import { Selected } from "./selected.js";
 import { drawn, view } from "./view.js";
 
 const LOG_LINES_MAX = 500;
 
 const main = document.getElementById("main");
-const board = window.uPlot ? new Board(main) : null;
+const board = window.uPlot ? new Board(main, (seconds) => selected.choose(seconds)) : null;
+const distribution = window.uPlot ? new Distribution(main.querySelector("[data-distribution]")) : null;
 const data = JSON.parse(document.getElementById("run-data").textContent);
 const model = { run: data.run, ticks: [], log: [] };
+const selected = new Selected(main, data.span, renderSoon);
 const logged = new Set();
 let frame = 0;
 
@@ -36,10 +40,11 @@ function addLine(line) {
 
 function render() {
   frame = 0;
-  const tree = view(main.dataset.name, model.run, model.ticks, model.log);
+  const tree = view(main.dataset.name, model.run, model.ticks, model.log, selected.span);
   bind(main, tree);
   document.title = tree.title;
-  board?.update(model.run, drawn(model.run.over, model.ticks), model.log);
+  board?.update(model.run, drawn(model.run.over, model.ticks), model.log, selected.span);
+  distribution?.update(tree.distribution, tree.whole.ok);
 }
 
 /** A replay brings many events at once: they are drawn together. */

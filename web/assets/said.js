@@ -71,7 +71,17 @@ export function charts(run, allTicks) {
     generator: generator(ticks) + apart,
     open: open(ticks) + apart,
     errors: errors(ticks) + apart,
+    distribution: distribution(run.whole.latency_ms),
   };
+}
+
+function distribution(latency_ms) {
+  if (latency_ms["100"] == null) return "No request has succeeded.";
+  const [half, p90, p99, p999, slowest] = ["50", "90", "99", "99.9", "100"].map((key) => write("ms", latency_ms[key]));
+  return (
+    `Half of the ok requests took ${half} ms at most, 90 % ${p90} ms, 99 % ${p99} ms and 99.9 % ${p999} ms; ` +
+    `the slowest took ${slowest} ms.`
+  );
 }
 
 /** Of a run that is over, time and counts are the whole run's: its ticks are of whole seconds, and it hardly ever is. */

@@ -5,6 +5,7 @@ import { accounts } from "./accounts.js";
 import { count, write } from "./format.js";
 import * as rows from "./rows.js";
 import * as said from "./said.js";
+import { told } from "./told.js";
 
 /** Ticks of which the latest rates are. */
 const LATEST = 5;
@@ -14,32 +15,35 @@ export function drawn(over, ticks) {
   return over ? ticks : ticks.slice(0, ticks.findLastIndex((t) => t.complete) + 1);
 }
 
-export function view(name, run, allTicks, log) {
+export function view(name, run, allTicks, log, selected) {
   const ticks = drawn(run.over, allTicks);
+  const tells = told(run, ticks, selected);
   const word = run.verdict ?? run.state;
-  const listed = ticks.slice(-rows.ROWS_MAX);
-  const { rate, error_rate, latency_ms } = run.over ? run.whole : run.last5;
+  const listed = tells.ticks.slice(-rows.ROWS_MAX);
+  const { rate, error_rate, latency_ms } = tells.run.over ? tells.run.whole : run.last5;
   return {
-    ...run,
+    ...tells.shown,
     title: `${word} · ${name} · Volley`,
     word,
-    span: span(run),
+    selected: tells.selected,
+    span: spanWords(tells),
+    columns: { whole: tells.head },
     now: { rate, error_rate, latency_ms },
     units: units(run, ticks),
-    pace: pace(run, ticks),
-    missed_share: missedShare(run),
-    last: ticks.at(-1) ?? null,
+    pace: pace(run, ticks, tells),
+    missed_share: missedShare(tells.run),
+    last: tells.ticks.at(-1) ?? null,
     agents_well: `${run.agents.filter((a) => a.ok).length} / ${run.agents.length}`,
     planned: planned(run),
     progress: progress(run),
-    accounts: accounts(run),
-    said: said.charts(run, ticks),
-    cut: said.cut(ticks, rows.ROWS_MAX),
-    has: has(run, ticks),
-    phase: Object.fromEntries(run.whole.phases.map((phase) => [phase.name, phase])),
-    handshakes_full: full(run.whole),
-    steps: rows.steps(run),
-    errors: rows.errors(run),
+    accounts: accounts(tells.run, tells.isSpan),
+    said: said.charts(tells.run, tells.ticks),
+    cut: said.cut(tells.ticks, rows.ROWS_MAX),
+    has: has(run, ticks, tells),
+    phase: Object.fromEntries(tells.run.whole.phases.map((phase) => [phase.name, phase])),
+    handshakes_full: full(tells.run.whole),
+    steps: rows.steps(tells.run),
+    errors: rows.errors(tells.run),
     agents: rows.agents(run),
     ticks: rows.ticks(listed),
     error_seconds: rows.errorSeconds(listed),
@@ -47,26 +51,32 @@ export function view(name, run, allTicks, log) {
   };
 }
 
-const span = (run) => (run.over ? "whole run" : "last 5 s");
+/** What the strip's figures are of. */
+const spanWords = (tells) => (tells.run.over ? tells.head : "last 5 s");
 const isOpen = (ticks) => ticks.some((t) => t.planned != null);
 
 /** What the page has anything to show of. */
-function has(run, ticks) {
+function has(run, ticks, tells) {
   const doubts = run.health_notes.length > 0;
   const checked = run.agents.some((agent) => agent.seconds > 0);
+  const { whole, distribution } = tells.run;
   return {
     open: isOpen(ticks),
-    service: run.whole.service_ms["100"] != null,
+    service: whole.service_ms["100"] != null,
     generator: ticks.some((t) => t.lag_max_ms != null || t.busiest_cpu != null),
     queued: run.state === "queued",
     running: run.state === "running",
     doubts,
     fit: checked && !doubts,
-    phases: run.whole.phases.length > 0,
-    tls: run.whole.handshakes > 0,
+    phases: whole.phases.length > 0,
+    tls: whole.handshakes > 0,
     addresses: run.addresses.length > 1 || run.addresses.some((address) => address.failures > 0),
     health: checked,
     thresholds: run.thresholds.length > 0,
+    distribution: distribution.length > 0,
+    // Figures of this moment say nothing beside those of a span that is past.
+    latest: !(run.over && tells.isSpan),
+    now: !tells.run.over,
   };
 }
 
@@ -90,19 +100,22 @@ function units(run, ticks) {
 }
 
 /** Iterations due and started per second. In the strip the open model shows these, and the closed one its ok requests. */
-function pace(run, ticks) {
+function pace(run, ticks, tells) {
+  const { over: isOver, whole: numbers } = tells.run;
   const measured = said.measured(ticks);
   const last5 = due(said.loaded(run, measured.length ? measured : ticks).slice(-LATEST));
-  const whole = isOpen(ticks) && run.over ? wholePace(run) : due(said.loaded(run, measured));
+  const whole = isOpen(ticks) && isOver ? wholePace(tells.run) : due(said.loaded(run, measured));
   // What the rate of the whole run is over, with the digits that it takes to multiply.
-  const over = run.over && run.whole.rate_s > 0 ? `${write("rate", run.whole.rate_s)} s` : null;
-  return { strip: strip(run, ticks, run.over ? whole : last5, over), last5, whole, over };
+  const over = isOver && !tells.isSpan && numbers.rate_s > 0 ? `${write("rate", numbers.rate_s)} s` : null;
+  return { strip: strip(run, ticks, tells, { last5, whole, over }), last5, whole, over };
 }
 
-function strip(run, ticks, { planned, started }, over) {
+function strip(run, ticks, tells, { last5, whole, over }) {
+  const isOver = tells.run.over;
+  const { planned, started } = isOver ? whole : last5;
   if (isOpen(ticks)) return { rate: started, words: `of ${write("rate", planned)} /s due` };
-  if (run.over) return { rate: run.whole.rate, words: over ? `over ${over}` : span(run) };
-  return { rate: run.last5.rate, words: span(run) };
+  if (isOver) return { rate: tells.run.whole.rate, words: over ? `over ${over}` : spanWords(tells) };
+  return { rate: run.last5.rate, words: spanWords(tells) };
 }
 
 /** Iterations due and started per second, in all of a run that is over. */

@@ -9,11 +9,12 @@ use crate::stream::{Snapshot, WarmupTotals};
 /// What stands where nobody can say how many.
 pub(crate) const UNKNOWN_NUMBER: &str = "unknown number";
 
-/// Every line of the accounting; empty ones aren't shown.
-pub(crate) fn accounts(run: &Snapshot) -> Value {
+/// Every line of the accounting; empty ones aren't shown. In a span some requests end that began before it, so nothing
+/// balances there.
+pub(crate) fn accounts(run: &Snapshot, is_span: bool) -> Value {
     json!({
         "iterations": iterations(run),
-        "requests": requests(run),
+        "requests": if is_span { requests_of_span(run) } else { requests(run) },
         "cancelled": cancelled(run),
         "warmup": run.warmup.as_ref().map(warmup).unwrap_or_default(),
     })
@@ -52,6 +53,13 @@ fn requests(run: &Snapshot) -> String {
         &[(whole.cancelled, "cancelled"), (whole.unresolved, "unresolved"), (flying, "in flight")],
     );
     balance(&format!("{} started", count(whole.started)), whole.started, ended + flying, &terms)
+}
+
+fn requests_of_span(run: &Snapshot) -> String {
+    let whole = &run.whole;
+    let ended =
+        terms(" + ", &[(whole.ok, "ok"), (whole.failed, "failed")], &[(whole.cancelled, "cancelled")]);
+    format!("{} started; ended: {ended}", count(whole.started))
 }
 
 /// Requests that the end cut off, and how old they were.

@@ -16,7 +16,7 @@ import { view } from "./assets/view.js";
 const { formats, runs } = JSON.parse(await text(process.stdin));
 console.log(JSON.stringify({
   formats: formats.map(([format, x]) => write(format, x)),
-  views: runs.map(({ name, run, ticks, log }) => view(name, run, ticks, log)),
+  views: runs.map(({ name, run, ticks, log, span }) => view(name, run, ticks, log, span)),
 }));
 "#;
 
@@ -67,11 +67,13 @@ fn every_view_reads_the_same_in_script() {
     let pages = samples::all();
     let runs: Vec<Value> = pages
         .iter()
-        .map(|page| json!({ "name": page.name, "run": page.run, "ticks": page.ticks, "log": page.log }))
+        .map(|page| {
+            json!({ "name": page.name, "run": page.run, "ticks": page.ticks, "log": page.log, "span": page.span })
+        })
         .collect();
     let output = by_script(&json!({ "formats": [], "runs": runs }));
     for (page, theirs) in pages.iter().zip(output["views"].as_array().unwrap()) {
-        let ours = view(&page.name, &page.run, &page.ticks, &page.log).unwrap();
+        let ours = view(&page.name, &page.run, &page.ticks, &page.log, page.span.as_ref()).unwrap();
         let (ours, theirs) = (plain(ours), plain(theirs.clone()));
         for (key, value) in ours.as_object().unwrap() {
             assert_eq!(value, &theirs[key], "{key} of {}", page.name);

@@ -26,11 +26,13 @@ pub(crate) enum Format {
     Ago,
     /// Bytes, in the binary unit that leaves one digit at least.
     Bytes,
+    /// Which percentile, with the decimals that it needs.
+    Percentile,
 }
 
 impl Format {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Text,
         Self::Count,
         Self::Rate,
@@ -40,6 +42,7 @@ impl Format {
         Self::Seconds,
         Self::Ago,
         Self::Bytes,
+        Self::Percentile,
     ];
 
     /// The name in `data-format`.
@@ -54,6 +57,7 @@ impl Format {
             Self::Seconds => "seconds",
             Self::Ago => "ago",
             Self::Bytes => "bytes",
+            Self::Percentile => "percentile",
         }
     }
 
@@ -75,6 +79,7 @@ impl Format {
             Self::Seconds => seconds(x),
             Self::Ago => format!("{} ago", seconds(x)),
             Self::Bytes => bytes(x),
+            Self::Percentile => percentile(x),
         }
     }
 }
@@ -156,4 +161,8 @@ fn bytes(x: f64) -> String {
         (size, unit) = (size / 1024.0, larger);
     }
     format!("{} {unit}", significant(size))
+}
+
+fn percentile(x: f64) -> String {
+    fixed(x, 5).trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -14,12 +14,15 @@ mod junit;
 mod login;
 mod message;
 mod parts;
+mod plot;
+mod report;
 mod rows;
 mod run;
 mod said;
 pub mod stream;
 mod table;
 mod tables;
+mod told;
 mod view;
 
 pub use agents::{Agent, AgentsPage, RunLink};
@@ -29,7 +32,9 @@ pub use home::{Fault, HomePage, NewRun, RunRow, Sample};
 pub use junit::{JunitCase, JunitEnd, JunitReport};
 pub use login::LoginPage;
 pub use message::MessagePage;
+pub use report::ReportPage;
 pub use run::{AdjustForm, Fact, RunPage};
+pub use told::SpanView;
 
 #[cfg(test)]
 mod agreement_tests;

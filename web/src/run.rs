@@ -8,6 +8,7 @@ use crate::format::Format;
 use crate::parts::{Badge, Bound, PERCENTILES, Percentile, is_nothing, readable_time};
 use crate::stream::{LogLine, Snapshot, Tick};
 use crate::tables::{PHASES, Phase, Tables};
+use crate::told::SpanView;
 use crate::view::view;
 
 /// `/runs/{id}`. Binds itself to `/api/v1/runs/{id}/stream` while the run goes on.
@@ -39,6 +40,8 @@ pub struct RunPage {
     pub ticks: Vec<Tick>,
     /// The event log, oldest first.
     pub log: Vec<LogLine>,
+    /// The seconds that the numbers are to be told of; the whole run where it isn't said.
+    pub span: Option<SpanView>,
 }
 
 /// One thing to know of how a run was sent.
@@ -64,7 +67,7 @@ pub struct AdjustForm {
 impl RunPage {
     /// The whole page as HTML.
     pub fn render(&self) -> Result<String, askama::Error> {
-        let view = view(&self.name, &self.run, &self.ticks, &self.log).map_err(askama::Error::custom)?;
+        let view = self.view().map_err(askama::Error::custom)?;
         let page = RunTemplate {
             page: self,
             badge: Badge::new(&self.run.state, self.run.verdict.as_deref()),
@@ -76,9 +79,13 @@ impl RunPage {
         page.render()
     }
 
+    fn view(&self) -> Result<Value, serde_json::Error> {
+        view(&self.name, &self.run, &self.ticks, &self.log, self.span.as_ref())
+    }
+
     /// What the script starts from, safe to stand in a `<script>`: no `<` can end it.
     fn data(&self) -> Result<String, askama::Error> {
-        let data = json!({ "run": self.run, "ticks": self.ticks, "log": self.log });
+        let data = json!({ "run": self.run, "ticks": self.ticks, "log": self.log, "span": self.span });
         let text = serde_json::to_string(&data).map_err(askama::Error::custom)?;
         Ok(text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"))
     }
@@ -161,6 +168,15 @@ impl RunTemplate<'_> {
 
     fn phases(&self) -> &'static [Phase] {
         &PHASES
+    }
+
+    /// What the fields of the span hold.
+    fn from(&self) -> String {
+        self.page.span.as_ref().map(|span| span.from_s.to_string()).unwrap_or_default()
+    }
+
+    fn to(&self) -> String {
+        self.page.span.as_ref().map(|span| span.to_s.to_string()).unwrap_or_default()
     }
 
     fn started(&self) -> String {

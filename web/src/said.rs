@@ -90,7 +90,19 @@ pub(crate) fn charts(run: &Snapshot, ticks: &[Tick]) -> BTreeMap<&'static str, S
         ("open", open(&measured)),
         ("errors", errors(&measured)),
     ];
-    sentences.into_iter().map(|(id, sentence)| (id, sentence + &apart)).collect()
+    let apart = sentences.into_iter().map(|(id, sentence)| (id, sentence + &apart));
+    apart.chain([("distribution", distribution(&run.whole.latency_ms))]).collect()
+}
+
+fn distribution(latency_ms: &Percentiles) -> String {
+    let Some(slowest) = latency_ms.max else { return "No request has succeeded.".to_owned() };
+    let ms = |x: Option<f64>| maybe(Format::Ms, x);
+    let [half, p90, p99, p99_9] = [latency_ms.p50, latency_ms.p90, latency_ms.p99, latency_ms.p99_9].map(ms);
+    let slowest = ms(Some(slowest));
+    format!(
+        "Half of the ok requests took {half} ms at most, 90 % {p90} ms, 99 % {p99} ms and 99.9 % {p99_9} ms; the slowest \
+         took {slowest} ms."
+    )
 }
 
 /// Of a run that is over, time and counts are the whole run's: its ticks are of whole seconds, and it hardly ever is.

@@ -2,12 +2,13 @@
 //! the open model in a file of their own.
 
 pub(crate) mod open;
+pub(crate) mod spans;
 
 use std::collections::BTreeMap;
 
 use crate::stream::{
-    AddressTotals, AgentShare, ConnectionTotals, ErrorCount, LogLine, Percentiles, Recent, Snapshot,
-    Standing, StatusCount, StepTotals, ThresholdTotals, Tick, Totals,
+    AddressTotals, AgentShare, ConnectionTotals, ErrorCount, LogLine, PercentilePoint, Percentiles, Recent,
+    Snapshot, Standing, StatusCount, StepTotals, ThresholdTotals, Tick, Totals,
 };
 use crate::{Fact, RunPage};
 
@@ -16,6 +17,12 @@ pub(crate) const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'&</script>";
 pub(crate) fn percentiles(p50: f64) -> Percentiles {
     let [p90, p95, p99, p99_9, max] = [1.5, 2.0, 4.0, 8.0, 16.5].map(|times| Some(p50 * times));
     Percentiles { p50: Some(p50), p90, p95, p99, p99_9, max }
+}
+
+/// As many points as a test needs to see.
+pub(crate) fn distribution(p50: f64) -> Vec<PercentilePoint> {
+    let points = [(0.0, 0.5), (50.0, 1.0), (90.0, 1.5), (99.0, 4.0), (99.85, 7.5), (100.0, 16.5)];
+    points.map(|(percentile, times)| PercentilePoint { percentile, latency_ms: p50 * times }).to_vec()
 }
 
 pub(crate) fn tick(second: u64, ok: u64, failed: u64) -> Tick {
@@ -123,6 +130,7 @@ pub(crate) fn full() -> RunPage {
             connections: connections(52, 899),
             ..Totals::default()
         },
+        distribution: distribution(1.25),
         last5: Recent { rate: 80.2, error_rate: Some(0.000_004), latency_ms: percentiles(0.057) },
         steps: vec![StepTotals {
             scenario: "checkout".to_owned(),
@@ -287,6 +295,7 @@ pub(crate) fn all() -> Vec<RunPage> {
         open::lost(),
         open::cut_short(),
     ]);
+    all.extend(spans::all());
     all
 }
 

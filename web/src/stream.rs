@@ -10,9 +10,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The one list of percentiles that every table and chart shows, keyed by their number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Percentiles {
     /// The median, ms.
     #[serde(rename = "50")]
@@ -36,7 +37,7 @@ pub struct Percentiles {
 
 /// One second of the run, all steps and agents merged; in a long run, one minute. Sent again, corrected, when late rows
 /// arrive. One that covers others takes their place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Tick {
     /// Number of the second from the run's start: 0 covers 0 s to 1 s. Where more than one is covered, the first.
     pub second: u64,
@@ -110,7 +111,7 @@ impl Tick {
 }
 
 /// Totals of the measured part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Totals {
     /// Iterations planned, where the plan says how many; once the run is over, those planned until its end.
     #[serde(default)]
@@ -156,7 +157,7 @@ pub struct Totals {
 }
 
 /// What was counted of connections to the target. What a document of an earlier version doesn't say is absent, not 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ConnectionTotals {
     /// Connections opened; one whose TLS handshake failed is among them.
@@ -179,7 +180,7 @@ impl ConnectionTotals {
 }
 
 /// How a threshold stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It holds, as far as is known.
@@ -192,7 +193,7 @@ pub enum Standing {
 }
 
 /// A threshold, and what was measured of it. Numbers are in its `unit`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ThresholdTotals {
     /// As it was written: `p99 < 300ms`.
@@ -233,7 +234,7 @@ pub struct ThresholdTotals {
 }
 
 /// What went to one of the target's addresses, warm-up included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AddressTotals {
     /// The address, literal: `127.0.0.1:80`, `[::1]:80`, `unix:/run/app.sock`; `other` for those beyond the bound.
     pub address: String,
@@ -245,8 +246,17 @@ pub struct AddressTotals {
     pub requests: u64,
 }
 
+/// A point of the distribution of latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PercentilePoint {
+    /// Which percentile, 0 to 100.
+    pub percentile: f64,
+    /// What it is.
+    pub latency_ms: f64,
+}
+
 /// One of the things that are timed of each request or iteration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PhaseTotals {
     /// `lag`, `wait`, `resolve`, `connect`, `tls`, `send`, `first_byte` or `receive`.
     pub name: String,
@@ -257,7 +267,7 @@ pub struct PhaseTotals {
 }
 
 /// What happened in the warm-up, which is no part of the totals.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WarmupTotals {
     /// Requests started.
     pub started: u64,
@@ -272,7 +282,7 @@ pub struct WarmupTotals {
 }
 
 /// The last five seconds, to be kept apart from whole-run numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Recent {
     /// Ok requests per second.
     pub rate: f64,
@@ -283,7 +293,7 @@ pub struct Recent {
 }
 
 /// One step's totals.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StepTotals {
     /// The name of its scenario, literal.
     #[serde(default)]
@@ -303,7 +313,7 @@ pub struct StepTotals {
 }
 
 /// Failures of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorCount {
     /// The kind, as in [`Tick::errors`].
     pub kind: String,
@@ -321,7 +331,7 @@ pub struct ErrorCount {
 }
 
 /// Answers of one HTTP status.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StatusCount {
     /// The status code.
     pub status: u16,
@@ -330,7 +340,7 @@ pub struct StatusCount {
 }
 
 /// One agent's part in the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentShare {
     /// The agent's name, literal.
     pub name: String,
@@ -408,7 +418,7 @@ pub struct AgentShare {
 }
 
 /// The whole-run snapshot: about once a second, and on each change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Snapshot {
     /// The run's state, in a word.
     pub state: String,
@@ -443,6 +453,9 @@ pub struct Snapshot {
     /// The warm-up, where there is one.
     #[serde(default)]
     pub warmup: Option<WarmupTotals>,
+    /// Latency of the ok requests by percentile, ascending from the quickest to the slowest; empty where none was ok.
+    #[serde(default)]
+    pub distribution: Vec<PercentilePoint>,
     /// The last five seconds.
     pub last5: Recent,
     /// By step, in the plan's order.
@@ -465,7 +478,7 @@ pub struct Snapshot {
 }
 
 /// One line of the run's event log, also drawn as a mark in the charts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LogLine {
     /// Run time.
     pub at_s: f64,

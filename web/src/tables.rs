@@ -6,6 +6,7 @@ use crate::format::Format;
 use crate::table::{Column, Kind, Table};
 
 pub(crate) struct Tables {
+    pub(crate) distribution: Table,
     pub(crate) thresholds: Table,
     pub(crate) steps: Table,
     pub(crate) errors: Table,
@@ -19,6 +20,7 @@ pub(crate) struct Tables {
 impl Tables {
     pub(crate) fn new(view: &Value) -> Self {
         Self {
+            distribution: Table::new(view, distribution()),
             thresholds: Table::new(view, thresholds()),
             steps: Table::new(view, steps()),
             errors: Table::new(view, errors()),
@@ -28,6 +30,20 @@ impl Tables {
             health: Table::new(view, health()),
             log: Table::new(view, log()),
         }
+    }
+}
+
+fn distribution() -> Kind {
+    let columns = vec![
+        Column::number("percentile", "", "percentile", Format::Percentile),
+        Column::number("latency", "ms", "latency_ms", Format::Ms),
+    ];
+    Kind {
+        source: "distribution",
+        label: "Latency by percentile",
+        empty: "No request has succeeded.",
+        mark: "",
+        columns,
     }
 }
 

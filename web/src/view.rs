@@ -8,6 +8,7 @@ use crate::format::{Format, count, maybe};
 use crate::rows;
 use crate::said;
 use crate::stream::{LogLine, Snapshot, Tick};
+use crate::told::{SpanView, Told};
 
 /// Rows that a table by the second lists at most: the latest ones.
 pub(crate) const ROWS_MAX: usize = 600;
@@ -26,36 +27,40 @@ pub(crate) fn view(
     run: &Snapshot,
     ticks: &[Tick],
     log: &[LogLine],
+    span: Option<&SpanView>,
 ) -> Result<Value, serde_json::Error> {
     let ticks = drawn(run.over, ticks);
+    let told = Told::of(run, ticks, span);
     let word = run.verdict.as_deref().unwrap_or(&run.state);
-    let listed = ticks.get(ticks.len().saturating_sub(ROWS_MAX)..).unwrap_or_default();
+    let listed = told.ticks.get(told.ticks.len().saturating_sub(ROWS_MAX)..).unwrap_or_default();
     let derived = json!({
         "title": format!("{word} · {name} · Volley"),
         "word": word,
-        "span": span(run),
-        "now": if run.over { now_over(run)? } else { serde_json::to_value(&run.last5)? },
+        "selected": told.selected,
+        "span": span_words(&told),
+        "columns": { "whole": told.head },
+        "now": if told.run.over { now_over(&told.run)? } else { serde_json::to_value(&run.last5)? },
         "units": units(run, ticks),
-        "pace": pace(run, ticks),
-        "missed_share": missed_share(run),
-        "last": ticks.last(),
+        "pace": pace(run, ticks, &told),
+        "missed_share": missed_share(&told.run),
+        "last": told.ticks.last(),
         "agents_well": agents_well(run),
         "planned": planned(run),
         "progress": progress(run),
-        "accounts": accounts(run),
-        "said": said::charts(run, ticks),
-        "cut": said::cut(ticks, ROWS_MAX),
-        "has": has(run, ticks),
-        "phase": run.whole.phases.iter().map(|p| (p.name.clone(), json!(p))).collect::<Map<_, _>>(),
-        "handshakes_full": run.whole.connections.handshakes_full(),
-        "steps": rows::steps(run)?,
-        "errors": rows::errors(run)?,
+        "accounts": accounts(&told.run, told.is_span),
+        "said": said::charts(&told.run, &told.ticks),
+        "cut": said::cut(&told.ticks, ROWS_MAX),
+        "has": has(run, ticks, &told),
+        "phase": told.run.whole.phases.iter().map(|p| (p.name.clone(), json!(p))).collect::<Map<_, _>>(),
+        "handshakes_full": told.run.whole.connections.handshakes_full(),
+        "steps": rows::steps(&told.run)?,
+        "errors": rows::errors(&told.run)?,
         "agents": rows::agents(run)?,
         "ticks": rows::ticks(listed)?,
         "error_seconds": rows::error_seconds(listed),
         "log": log,
     });
-    Ok(merged(serde_json::to_value(run)?, derived))
+    Ok(merged(serde_json::to_value(&told.shown)?, derived))
 }
 
 fn merged(base: Value, more: Value) -> Value {
@@ -68,8 +73,9 @@ fn merged(base: Value, more: Value) -> Value {
     Value::Object(tree)
 }
 
-fn span(run: &Snapshot) -> &'static str {
-    if run.over { "whole run" } else { "last 5 s" }
+/// What the strip's figures are of.
+fn span_words(told: &Told<'_>) -> String {
+    if told.run.over { told.head.clone() } else { "last 5 s".to_owned() }
 }
 
 fn now_over(run: &Snapshot) -> Result<Value, serde_json::Error> {
@@ -82,22 +88,27 @@ fn now_over(run: &Snapshot) -> Result<Value, serde_json::Error> {
 }
 
 /// What the page has anything to show of.
-fn has(run: &Snapshot, ticks: &[Tick]) -> Value {
+fn has(run: &Snapshot, ticks: &[Tick], told: &Told<'_>) -> Value {
     let doubts = !run.health_notes.is_empty();
     let checked = run.agents.iter().any(|agent| agent.seconds > 0);
+    let whole = &told.run.whole;
     json!({
         "open": is_open(ticks),
-        "service": run.whole.service_ms.max.is_some(),
+        "service": whole.service_ms.max.is_some(),
         "generator": ticks.iter().any(|t| t.lag_max_ms.is_some() || t.busiest_cpu.is_some()),
         "queued": run.state == "queued",
         "running": run.state == "running",
         "doubts": doubts,
         "fit": checked && !doubts,
-        "phases": !run.whole.phases.is_empty(),
-        "tls": run.whole.connections.handshakes.is_some_and(|n| n > 0),
+        "phases": !whole.phases.is_empty(),
+        "tls": whole.connections.handshakes.is_some_and(|n| n > 0),
         "addresses": run.addresses.len() > 1 || run.addresses.iter().any(|address| address.failures > 0),
         "health": checked,
         "thresholds": !run.thresholds.is_empty(),
+        "distribution": !told.run.distribution.is_empty(),
+        // Figures of this moment say nothing beside those of a span that is past.
+        "latest": !(run.over && told.is_span),
+        "now": !told.run.over,
     })
 }
 
@@ -120,30 +131,35 @@ fn units(run: &Snapshot, ticks: &[Tick]) -> Value {
 }
 
 /// Iterations due and started per second. In the strip the open model shows these, and the closed one its ok requests.
-fn pace(run: &Snapshot, ticks: &[Tick]) -> Value {
-    let measured = said::measured(ticks);
-    let all = if measured.is_empty() { ticks.iter().collect() } else { measured };
-    let loaded = said::loaded(run, &all);
-    let last5 = due(loaded.get(loaded.len().saturating_sub(LATEST)..).unwrap_or_default());
-    let whole = match (is_open(ticks), run.over) {
+fn pace(run: &Snapshot, ticks: &[Tick], told: &Told<'_>) -> Value {
+    let last5 = latest_pace(run, ticks);
+    let whole = match (is_open(ticks), told.run.over) {
         (false, _) => (None, None),
-        (true, true) => whole_pace(run),
+        (true, true) => whole_pace(&told.run),
         (true, false) => due(&said::loaded(run, &said::measured(ticks))),
     };
-    let (planned, started) = if run.over { whole } else { last5 };
+    let numbers = &told.run.whole;
     // What the rate of the whole run is over, with the digits that it takes to multiply.
-    let over = (run.over && run.whole.rate_s > 0.0)
-        .then(|| format!("{} s", maybe(Format::Rate, Some(run.whole.rate_s))));
+    let over = (told.run.over && !told.is_span && numbers.rate_s > 0.0)
+        .then(|| format!("{} s", maybe(Format::Rate, Some(numbers.rate_s))));
     let strip = if is_open(ticks) {
+        let (planned, started) = if told.run.over { whole } else { last5 };
         json!({ "rate": started, "words": format!("of {} /s due", maybe(Format::Rate, planned)) })
-    } else if run.over {
-        let words = over.as_ref().map_or_else(|| span(run).to_owned(), |over| format!("over {over}"));
-        json!({ "rate": run.whole.rate, "words": words })
+    } else if told.run.over {
+        let words = over.as_ref().map_or_else(|| span_words(told), |over| format!("over {over}"));
+        json!({ "rate": numbers.rate, "words": words })
     } else {
-        json!({ "rate": run.last5.rate, "words": span(run) })
+        json!({ "rate": run.last5.rate, "words": span_words(told) })
     };
     let pair = |(planned, started)| json!({ "planned": planned, "started": started });
     json!({ "strip": strip, "last5": pair(last5), "whole": pair(whole), "over": over })
+}
+
+fn latest_pace(run: &Snapshot, ticks: &[Tick]) -> (Option<f64>, Option<f64>) {
+    let measured = said::measured(ticks);
+    let all = if measured.is_empty() { ticks.iter().collect() } else { measured };
+    let loaded = said::loaded(run, &all);
+    due(loaded.get(loaded.len().saturating_sub(LATEST)..).unwrap_or_default())
 }
 
 /// Iterations due and started per second, in all of a run that is over.

@@ -54,6 +54,7 @@ fn coordinator_with_agent(engine: EngineOptions, allow: Arc<AllowList>) -> Coord
         spin: engine.spin,
         allow,
         files: engine.files,
+        listener: engine.listener,
         ..AgentOptions::default()
     });
     tokio::spawn(async move { agent.converse(to_coordinator, from_coordinator).await });
@@ -64,7 +65,7 @@ impl Session for Local {
     async fn start(&mut self) -> Result<(), Failure> {
         let plan = self.plan.take().context("the run was started already")?;
         let coordinator = coordinator_with_agent(self.engine.clone(), Arc::clone(&self.allow));
-        let started = coordinator.start_run(NewRun { plan, note: None, wait_for_agents: JOIN }).await;
+        let started = coordinator.start_run(NewRun { wait_for_agents: JOIN, ..NewRun::of(plan) }).await;
         let id = started.context("the run can't be started").or_exit(Exit::CouldNot)?;
         self.running = Some((coordinator, id));
         Ok(())

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use volley_plan::shape::Rate;
 use volley_plan::{Level, MAX_USERS};
 
@@ -13,10 +14,14 @@ use super::{AppState, Problem, RunPath, json_body};
 use crate::document::ns_to_s;
 
 /// A level of load as it is asked for: one of the two.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schema(as = AdjustTo)]
 pub(crate) struct Asked {
+    /// Arrivals of the open model, such as `500/s`.
     rate: Option<String>,
+    /// Users of the closed model.
+    #[schema(maximum = 100_000)]
     users: Option<u32>,
 }
 
@@ -53,13 +58,25 @@ fn faulty(detail: impl Into<String>) -> Problem {
     Problem::new(422, "The load cannot be adjusted", detail)
 }
 
-#[derive(Serialize)]
+/// When the load changes.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AdjustedAt)]
 pub(super) struct Adjusted {
     /// From which run time on the load is another one.
     at_s: f64,
 }
 
-/// `POST /runs/{id}/adjust`.
+/// Adjust the load
+///
+/// Another rate or number of users, from some moment soon to the end of the planned time.
+#[utoipa::path(
+    post, path = "/runs/{id}/adjust", tag = "runs", params(("id" = String, Path, description = "The run")),
+    request_body(content = Asked),
+    responses(
+        (status = 202, body = Adjusted), (status = 400, response = Problem), (status = 403, response = Problem),
+        (status = 404, response = Problem), (status = 409, response = Problem), (status = 422, response = Problem)
+    )
+)]
 pub(super) async fn adjust(
     State(state): State<AppState>,
     RunPath(run): RunPath,

@@ -8,26 +8,35 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use volley_plan::link::{Incarnation, RunId};
 
 use super::{AgentPath, AppState, Problem, json_body};
 use crate::at_work::AtWork;
 use crate::fleet::AgentView;
 
-#[derive(Serialize)]
+/// The fleet.
+#[derive(Serialize, ToSchema)]
 pub(super) struct Agents {
+    /// By name.
     agents: Vec<AgentDocument>,
     /// The command that adds one.
     add_agent_command: String,
 }
 
 /// One agent of the fleet.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = FleetAgent)]
 pub(super) struct AgentDocument {
+    /// The name for people.
     name: String,
+    /// The process.
     incarnation: Incarnation,
+    /// Its version.
     version: String,
+    /// Worker threads.
     workers: u32,
+    /// What it was started with.
     labels: BTreeMap<String, String>,
     /// How much of a load it gets beside others; `null` where its workers say it.
     weight: Option<u32>,
@@ -45,6 +54,7 @@ pub(super) struct AgentDocument {
     round_trip_ms: Option<f64>,
     /// By how much its clock has run fast since it joined.
     drift_ms: Option<f64>,
+    /// How long ago it was heard.
     last_seen_s: f64,
     #[serde(flatten)]
     at_work: AtWork,
@@ -72,7 +82,8 @@ impl AgentDocument {
     }
 }
 
-/// `GET /agents`.
+/// List agents
+#[utoipa::path(get, path = "/agents", tag = "agents", responses((status = 200, body = Agents)))]
 pub(super) async fn list(State(state): State<AppState>) -> Json<Agents> {
     let shared = state.shared();
     let agents = shared.agents();
@@ -83,13 +94,25 @@ pub(super) async fn list(State(state): State<AppState>) -> Json<Agents> {
 }
 
 /// What of an agent can be changed.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Change {
+#[schema(as = AgentChange)]
+pub(super) struct Change {
+    /// It is to get no further run, and to be relieved in the one that it works for.
     drain: bool,
 }
 
-/// `PATCH /agents/{incarnation}`: 200, or 202 where its run has yet to relieve it.
+/// Drain an agent
+///
+/// 202 where its run has yet to relieve it.
+#[utoipa::path(
+    patch, path = "/agents/{incarnation}", tag = "agents",
+    params(("incarnation" = String, Path, description = "The agent's process")), request_body(content = Change),
+    responses(
+        (status = 200, body = AgentDocument), (status = 202, body = AgentDocument), (status = 400, response = Problem),
+        (status = 404, response = Problem), (status = 422, response = Problem)
+    )
+)]
 pub(super) async fn change(
     State(state): State<AppState>,
     AgentPath(agent): AgentPath,

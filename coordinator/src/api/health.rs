@@ -8,6 +8,7 @@ use axum::extract::{Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use volley_plan::link::{Incarnation, RunId};
 use volley_stats::Health;
 
@@ -41,29 +42,36 @@ const COLUMNS: [Column; 14] = [
 ];
 
 /// What can stand behind the `?`.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct HealthQuery {
     /// The first second.
     from: Option<u32>,
 }
 
 /// The answer.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct HealthDocument {
+    /// The run.
     run: RunId,
+    /// By agent.
     agents: Vec<AgentColumns>,
     /// The second that the next answer is to begin with; `null` in the last one.
     next_from: Option<u32>,
 }
 
 /// One agent's seconds. All columns are of one length; what can't be read on its machine is 0.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, ToSchema)]
 struct AgentColumns {
+    /// The process.
     incarnation: String,
+    /// The name for people.
     name: String,
     /// Seconds of run time.
     second: Vec<u32>,
+    /// The numbers, each under its name.
     #[serde(flatten)]
+    #[schema(value_type = BTreeMap<String, Vec<u64>>)]
     columns: BTreeMap<&'static str, Vec<u64>>,
 }
 
@@ -76,8 +84,14 @@ impl AgentColumns {
     }
 }
 
-/// `GET /runs/{id}/health`: of each agent a column for each number, with a row for each second that it has reported.
+/// Show how agents were
+///
+/// Of each agent a column for each number, with a row for each second that it has reported.
 /// Where there is more, `Link` leads to it (RFC 8288). Seconds are kept as long as those of the results.
+#[utoipa::path(
+    get, path = "/runs/{id}/health", tag = "runs", params(("id" = String, Path, description = "The run"), HealthQuery),
+    responses((status = 200, body = HealthDocument), (status = 400, response = Problem), (status = 404, response = Problem))
+)]
 pub(super) async fn show(
     State(state): State<AppState>,
     RunPath(run): RunPath,

@@ -6,27 +6,51 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::{ToResponse, ToSchema};
 use volley_lifecycle::CannotAdjust;
 use volley_plan::link::{Incarnation, RunId};
 use volley_plan::{Fault, Faults};
 
-use crate::coordinator::{AdjustRefused, StartError, StopError, forbids};
+use crate::coordinator::{AdjustRefused, ChangeError, StartError, StopError, forbids};
 use crate::store::StoreError;
+use crate::store::library::LibraryError;
 
 /// An answer that says what is wrong, as `application/problem+json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema, ToResponse)]
+#[response(description = "What is wrong (RFC 9457)", content_type = "application/problem+json")]
 pub(crate) struct Problem {
     /// There are no pages about kinds of problem, so title and status say it all (RFC 9457 section 4.2.1).
     #[serde(rename = "type")]
     kind: &'static str,
+    /// What kind of problem it is, in words.
     pub(crate) title: &'static str,
+    /// The status of the answer.
     pub(crate) status: u16,
+    /// What is wrong here.
     pub(crate) detail: String,
+    /// All faults of a plan, each with its place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<PlanFault>, required = false)]
     pub(crate) errors: Vec<Fault>,
     /// When it is worth asking again, in seconds.
     #[serde(skip)]
     retry_after_s: Option<u32>,
+}
+
+/// A fault of a plan, as [`Fault`] is written.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it stands in the description of the API only")]
+struct PlanFault {
+    /// The field as a JSON pointer (RFC 6901); empty for the plan as a whole.
+    pointer: String,
+    /// From 1; `null` where it is of a parameter.
+    line: Option<u32>,
+    /// From 1, in characters.
+    column: Option<u32>,
+    /// What was found, and what was expected.
+    detail: String,
+    /// What was most likely meant, or how to write it.
+    hint: Option<String>,
 }
 
 impl Problem {
@@ -119,8 +143,35 @@ impl From<AdjustRefused> for Problem {
     }
 }
 
+impl From<ChangeError> for Problem {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Marks(detail) => Self::new(422, "The run cannot be marked so", detail),
+            ChangeError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<LibraryError> for Problem {
+    fn from(error: LibraryError) -> Self {
+        let detail = error.to_string();
+        match error {
+            LibraryError::Condition(_) => Self::new(412, "Somebody else was first", detail),
+            LibraryError::Full => Self::new(409, "The library is full", detail),
+            LibraryError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::NotFound(run) => return Self::no_run(run),
+            StoreError::GoesOn(_) => {
+                return Self::new(409, "The run is not over", format!("{error}; it is to be stopped first"));
+            }
+            _ => {}
+        }
         tracing::error!(%error, "the store failed");
         Self::new(500, "The store failed", error.to_string())
     }

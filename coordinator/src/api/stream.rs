@@ -20,7 +20,15 @@ const COMMENT_EVERY: Duration = Duration::from_secs(15);
 /// Events that are taken from the feed at a time; they are shared, so this bounds little memory.
 const BATCH: usize = 256;
 
-/// `GET /runs/{id}/stream`. 204 tells a reader who has everything of a run that is over not to come again.
+/// Follow a run
+///
+/// Server-sent events: `tick` (a second), `state` (the whole), `threshold` (one whose standing changed), `log` (a line of the
+/// event log), `end`. 204 tells a reader who has everything of a run that is over not to come again.
+#[utoipa::path(
+    get, path = "/runs/{id}/stream", tag = "runs",
+    params(("id" = String, Path, description = "The run"), ("Last-Event-ID" = Option<String>, Header, description = "What the reader has seen")),
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 204), (status = 404, response = Problem), (status = 503, response = Problem))
+)]
 pub(super) async fn stream(
     State(state): State<AppState>,
     RunPath(run): RunPath,
@@ -94,6 +102,7 @@ fn to_sse(id: u64, event: &FeedEvent) -> Result<Event, axum::Error> {
     match event {
         FeedEvent::Tick(tick) => base.event("tick").json_data(&**tick),
         FeedEvent::State(state) => base.event("state").json_data(&**state),
+        FeedEvent::Threshold(threshold) => base.event("threshold").json_data(&**threshold),
         FeedEvent::Log(line) => base.event("log").json_data(&**line),
         FeedEvent::End => Ok(base.event("end").data("{}")),
     }

@@ -11,6 +11,8 @@ use crate::testing::{Server, json};
 use crate::{MemoryStore, Store as _};
 
 mod fleet;
+mod library;
+mod spans;
 
 /// Holds an answer against problem details with this status and a part of the detail.
 async fn check_problem(response: Response, status: u16, part: &str) -> Value {

@@ -10,6 +10,7 @@ use crate::driver::Input;
 use crate::feed::{Feed, SharedFeed};
 use crate::live::{AgentViews, Live};
 use crate::past;
+use crate::report::Recording;
 use crate::store::{Listed, Page, StoreError};
 
 /// Most runs that are over and stay in memory, and most ticks of all of them; a tick is half a kilobyte. The store has
@@ -105,6 +106,12 @@ impl Shared {
         }
     }
 
+    /// All that is kept of a run that is over. One at a time is read: a long one takes a hundred megabytes meanwhile.
+    pub(crate) async fn recording(&self, document: RunDocument) -> Result<Recording, StoreError> {
+        let _turn = self.reading.lock().await;
+        Recording::read(&*self.store, document).await
+    }
+
     /// What a run's stream says; `None` if there is no such run.
     pub(crate) async fn feed(&self, run: &RunId) -> Result<Option<Arc<SharedFeed>>, StoreError> {
         if let Some(live) = self.live(run) {
@@ -120,13 +127,16 @@ impl Shared {
         Ok(Some(feed))
     }
 
-    /// Runs, newest first; those that go on as they are now.
+    /// Runs, newest first; those that go on as they are now. Where a state is wanted there may be fewer than a page has.
     pub(crate) async fn summaries(&self, page: &Page) -> Result<Listed, StoreError> {
         let mut listed = self.store.list(page).await?;
         for summary in listed.runs.iter_mut().filter(|summary| !summary.over) {
             if let Some(live) = self.live(&summary.id) {
                 *summary = Arc::new(RunSummary::from(&self.document_of(&live)));
             }
+        }
+        if let Some(state) = &page.wanted.state {
+            listed.runs.retain(|summary| summary.state == *state);
         }
         Ok(listed)
     }

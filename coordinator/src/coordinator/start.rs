@@ -12,11 +12,11 @@ use volley_plan::{AgentsWanted, Denied, Plan, ShareBy};
 
 use super::{Handle, Shared, allowed, lock};
 use crate::attach::MAX_UNREAD;
-use crate::document::{Progress, QueuePlace};
+use crate::document::{LibraryPlan, Marks, Progress, QueuePlace};
 use crate::driver::Input;
 use crate::fleet::MAX_AGENTS;
 use crate::live::{Head, Live};
-use crate::store::StoreError;
+use crate::store::{RequestKey, StoreError};
 
 /// Most runs that go on or wait at the same time.
 const MAX_UNFINISHED: usize = 100;
@@ -31,11 +31,24 @@ const FIRST: QueuePlace = QueuePlace { place: 1, because: String::new() };
 pub struct NewRun {
     /// What to do.
     pub plan: Plan,
-    /// A note for people.
-    pub note: Option<String>,
+    /// Which plan of the library that is.
+    pub library: Option<LibraryPlan>,
+    /// What people say of it.
+    pub marks: Marks,
+    /// The request that asks for it, where that is to start no other one however often it is sent.
+    pub request: Option<RequestKey>,
     /// How long to look for the plan's least number of agents before the run takes its place, apart from the time that the
     /// plan itself allows. A run within one process waits here for its own agent.
     pub wait_for_agents: Duration,
+}
+
+impl NewRun {
+    /// A run of a plan, of which nothing more is said.
+    #[must_use]
+    pub fn of(plan: Plan) -> Self {
+        let (library, marks, request) = (None, Marks::default(), None);
+        Self { plan, library, marks, request, wait_for_agents: Duration::ZERO }
+    }
 }
 
 /// Why a run cannot be started.
@@ -155,8 +168,14 @@ impl Shared {
     }
 
     async fn begin(self: Arc<Self>, new: NewRun) -> Result<RunId, StartError> {
+        let request = new.request.clone();
         let head = self.head(new);
         let id = head.id.clone();
+        if let Some(request) = request {
+            // Before the run, so that none is there of which the request knows nothing.
+            let remembered = self.store.remember(request, &id).await;
+            self.wrote(remembered)?;
+        }
         tracing::info!(run = %id, plan = %head.plan.name, "run created");
         let created = self.store.create(&head.document(Progress::default().queued(FIRST))).await;
         let dropped = self.wrote(created)?;
@@ -206,7 +225,7 @@ impl Shared {
             id = run_id(created_at);
         }
         let plan = Arc::new(new.plan);
-        Head::new(id, plan, new.note, created_at, self.clock.now_ns())
+        Head::new(id, plan, new.library, new.marks, (created_at, self.clock.now_ns()))
     }
 }
 

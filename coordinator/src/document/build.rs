@@ -12,7 +12,7 @@ use super::adds_up::agents_faults;
 use super::agents::{agent_document, health_notes};
 use super::sentence::sentence;
 use super::totals::{
-    addresses, errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole,
+    addresses, distribution, errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole,
 };
 use super::{Adjusted, AgentDocument, Late, Progress};
 use crate::fleet::AgentView;
@@ -104,6 +104,7 @@ pub(crate) fn progress(facts: &Facts<'_>) -> Progress {
         whole: whole(&accounts, &total, times.rate_s),
         warmup: (times.warmup_s > 0.0).then(|| warmup(series)),
         phases: phases(&total),
+        distribution: distribution(&total.latency),
         last5,
         steps: steps(plan, series, times.rate_s),
         errors: errors(&total.counters, facts.seen),

@@ -12,7 +12,7 @@ use super::adds_up::agents_faults;
 use super::agents::health_notes;
 use super::build::{planned_iterations, planned_s};
 use super::totals::{
-    addresses, errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole,
+    addresses, distribution, errors, latency_ms, ns_to_s, per_second, phases, statuses, steps, warmup, whole,
 };
 use super::{AgentDocument, RunDocument};
 
@@ -122,6 +122,7 @@ pub(crate) fn closed(document: RunDocument, remains: &Remains<'_>) -> RunDocumen
         whole: whole(&accounts, &total, times.elapsed_s),
         warmup: (times.warmup_s > 0.0).then(|| warmup(series)),
         phases: phases(&total),
+        distribution: distribution(&total.latency),
         last5: recent(&remains.recent),
         steps: plan.map(|plan| steps(plan, series, times.elapsed_s)).unwrap_or(old.steps),
         errors: errors(&total.counters, remains.seen),

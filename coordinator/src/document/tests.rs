@@ -77,7 +77,7 @@ fn what_was_counted_of_connections_and_errors_is_told() {
     assert_eq!((told.handshakes, told.handshakes_resumed), (Some(2), Some(1)));
     let plan = volley_plan::parse("target: http://h/\nusers: 1\nduration: 1s").unwrap();
     assert_eq!(totals::steps(&plan, &series, 1.0)[0].connections, told);
-    let error = &totals::errors(&whole.counters, &BTreeMap::new())[0];
+    let error = &errors(&whole.counters, &BTreeMap::new())[0];
     let said = [&error.kind, &error.phase, &error.words].map(String::as_str);
     assert_eq!(said, ["first_byte_timeout", "first_byte", "no first byte within its timeout"]);
     let address = &totals::addresses(&series)[0];

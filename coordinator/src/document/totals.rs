@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use volley_plan::{Accounts, Plan};
 use volley_stats::{Count, Counters, ErrorKind, Histogram, Part, SECOND_NS, Series, TotalRow};
 use volley_web::stream::{
-    AddressTotals, ConnectionTotals, ErrorCount, Percentiles, PhaseTotals, StatusCount, StepTotals,
-    WarmupTotals,
+    AddressTotals, ConnectionTotals, ErrorCount, PercentilePoint, Percentiles, PhaseTotals, StatusCount,
+    StepTotals, WarmupTotals,
 };
 
 use super::{StepDocument, Whole};
@@ -32,7 +32,7 @@ pub(crate) fn ns_to_ms(ns: u64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio for people; counts stay far below 2^52")]
-pub(super) fn per_second(count: u64, seconds: f64) -> f64 {
+pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     let rate = count as f64 / seconds;
     if rate.is_finite() { rate } else { 0.0 }
 }
@@ -48,6 +48,25 @@ pub(crate) fn latency_ms<C: Count, const D: u8>(histogram: &Histogram<C, D>) -> 
         p99_9: at(99.9),
         max: histogram.max_ns().map(ns_to_ms),
     }
+}
+
+/// Of a distribution, the percentiles in its first nine tenths; each tenth of a tenth beyond has as many.
+const POINTS: [f64; 11] = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0];
+/// How often the rest is divided by ten: up to the 99.99985th percentile.
+const TENTHS: i32 = 6;
+
+/// The distribution from the quickest to the slowest, denser towards the end: as far as single values are told apart.
+pub(crate) fn distribution<C: Count, const D: u8>(histogram: &Histogram<C, D>) -> Vec<PercentilePoint> {
+    let point = |percentile, ns| PercentilePoint { percentile, latency_ms: ns_to_ms(ns) };
+    let beyond = |percentile: f64| per_second(histogram.count(), 100.0) * (100.0 - percentile);
+    let percents = (0..TENTHS)
+        .flat_map(|tenths| POINTS.iter().map(move |point| 100.0 - (100.0 - point) / 10_f64.powi(tenths)));
+    let within = percents.take_while(|percentile| beyond(*percentile) >= 1.0 - 1e-9);
+    let points = within.filter_map(|percentile| {
+        let ns = if percentile > 0.0 { histogram.percentile_ns(percentile) } else { histogram.min_ns() };
+        Some(point(percentile, ns?))
+    });
+    points.chain(histogram.max_ns().map(|ns| point(100.0, ns))).collect()
 }
 
 /// The totals of requests. `rate_s` are the seconds that their rate is over.
@@ -147,7 +166,7 @@ pub(super) fn steps(plan: &Plan, series: &Series, rate_s: f64) -> Vec<StepDocume
 }
 
 /// Failed requests by kind, with the first and last second of each.
-pub(super) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<ErrorCount> {
+pub(crate) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>) -> Vec<ErrorCount> {
     let errors = counters.errors.iter().map(|(kind, count)| {
         let (first_s, last_s) = seen.get(&kind).copied().unwrap_or_default();
         ErrorCount {
@@ -165,6 +184,44 @@ pub(super) fn errors(counters: &Counters, seen: &BTreeMap<ErrorKind, (u32, u32)>
 }
 
 /// Final answers by status.
-pub(super) fn statuses(counters: &Counters) -> Vec<StatusCount> {
+pub(crate) fn statuses(counters: &Counters) -> Vec<StatusCount> {
     counters.statuses.sorted().into_iter().map(|(status, count)| StatusCount { status, count }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(count: u64, expected: &[(f64, f64)]) {
+        let mut histogram: Histogram<u64> = Histogram::default();
+        (1..=count).for_each(|ms| histogram.record(ms * 1_000_000));
+        let points = distribution(&histogram);
+        for (percentile, ms) in expected {
+            let found = points.iter().find(|point| (point.percentile - percentile).abs() < 1e-9);
+            let found = found.unwrap_or_else(|| panic!("no point at {percentile} of {count}"));
+            assert!((found.latency_ms - ms).abs() <= ms * 0.001, "{found:?} of {count}, not {ms} ms");
+        }
+        let ascends = |pair: &[PercentilePoint]| {
+            pair[0].percentile < pair[1].percentile && pair[0].latency_ms <= pair[1].latency_ms
+        };
+        assert!(points.windows(2).all(ascends), "{points:?}");
+    }
+
+    #[test]
+    fn a_distribution_goes_as_far_as_values_are_told_apart() {
+        check(
+            1_000,
+            &[(0.0, 1.0), (50.0, 500.0), (75.0, 750.0), (99.0, 990.0), (99.9, 999.0), (100.0, 1_000.0)],
+        );
+        check(1, &[(0.0, 1.0), (100.0, 1.0)]);
+        let of = |count: u64| {
+            let mut histogram: Histogram<u64> = Histogram::default();
+            (0..count).for_each(|_| histogram.record(1_000));
+            distribution(&histogram).iter().map(|point| point.percentile).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), [0.0; 0], "nothing is told of nothing");
+        assert_eq!(of(2), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 100.0]);
+        let hundred = of(100);
+        assert_eq!(hundred[hundred.len() - 3..], [98.5, 99.0, 100.0]);
+    }
 }

@@ -9,10 +9,12 @@ use futures_util::future::ready;
 use tokio::time::{Instant, advance, sleep};
 use volley_plan::Verdict;
 use volley_plan::link::{Order, RunId};
+use volley_stats::{RowKey, SealedRow, StepId};
 
+use crate::document::Marks;
 use crate::store::{
-    Delivery, Grain, HealthBySecond, Kept, Listed, Page, SavedOrder, SharedSeries, Span, Standing,
-    StoreError, StoreFuture, Unfinished,
+    Delivery, Grain, HealthBySecond, Kept, Library, Listed, Page, Remembered, RequestKey, SavedOrder,
+    SharedSeries, Span, Standing, StoreError, StoreFuture, Unfinished,
 };
 use crate::testing::{FakeAgent, coordinator, new_run, outcome, window, with_store, working_agent};
 use crate::{MemoryStore, RunDocument, Store};
@@ -111,6 +113,31 @@ impl Store for FailingStore {
         } else {
             self.inner.complete(run, below_s)
         }
+    }
+    fn rows<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+        step: Option<StepId>,
+    ) -> StoreFuture<'a, Vec<(RowKey, SealedRow)>> {
+        self.inner.rows(run, grain, from_s, to_s, step)
+    }
+    fn mark<'a>(&'a self, run: &'a RunId, marks: Marks) -> StoreFuture<'a, ()> {
+        self.inner.mark(run, marks)
+    }
+    fn remove<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.inner.remove(run)
+    }
+    fn remember<'a>(&'a self, request: RequestKey, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.inner.remember(request, run)
+    }
+    fn remembered<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<Remembered>> {
+        self.inner.remembered(key)
+    }
+    fn library(&self) -> &dyn Library {
+        self.inner.library()
     }
     fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
         self.inner.health(run, from_s, most)

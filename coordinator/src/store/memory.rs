@@ -2,18 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use volley_lifecycle::{AgentRecord, RunRecord};
 use volley_plan::link::{Incarnation, Order, RunId, WindowFacts};
-use volley_stats::{DecodeError, Health, SealedWindow};
+use volley_stats::{DecodeError, Health, RowKey, SealedRow, SealedWindow, StepId};
 
+use super::library::MemoryLibrary;
 use super::sequences::Sequences;
 use super::{
-    Arrival, Delivery, Grain, HealthBySecond, Kept, Left, Listed, MAX_ORDERS, Page, RunDocument, RunSummary,
-    SavedOrder, SharedSeries, Span, Standing, Store, StoreError, StoreFuture, Strain, Unfinished, span,
+    Arrival, Delivery, Grain, HealthBySecond, Kept, Left, Library, Listed, MAX_ORDERS, Page, REMEMBERED,
+    Remembered, RequestKey, RunDocument, RunSummary, SavedOrder, SharedSeries, Span, Standing, Store,
+    StoreError, StoreFuture, Strain, Unfinished, span,
 };
+use crate::document::Marks;
 
 mod closing;
 mod orders;
@@ -40,6 +44,8 @@ impl Default for MemoryRetention {
 pub struct MemoryStore {
     retention: MemoryRetention,
     runs: Mutex<Runs>,
+    requests: Mutex<BTreeMap<String, (Remembered, Instant)>>,
+    library: MemoryLibrary,
 }
 
 #[derive(Debug, Default)]
@@ -113,7 +119,11 @@ impl MemoryStore {
     /// A store that keeps this much.
     #[must_use]
     pub fn new(retention: MemoryRetention) -> Self {
-        Self { retention, runs: Mutex::default() }
+        Self { retention, ..Self::default() }
+    }
+
+    fn requests(&self) -> MutexGuard<'_, BTreeMap<String, (Remembered, Instant)>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
@@ -186,10 +196,10 @@ impl Runs {
         };
         let mut runs: Vec<_> = self.by_id.values().filter(older).collect();
         runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.place));
-        let more = runs.len() > page.most;
-        runs.truncate(page.most);
-        let next = runs.last().filter(|_| more).map(|run| run.document.id.clone());
-        let runs = runs.into_iter().map(|run| Arc::new(RunSummary::from(&run.document))).collect();
+        let summaries = runs.into_iter().map(|run| Arc::new(RunSummary::from(&run.document)));
+        let mut wanted = summaries.filter(|run| page.wanted.is(run));
+        let runs: Vec<_> = wanted.by_ref().take(page.most).collect();
+        let next = runs.last().filter(|_| wanted.next().is_some()).map(|run| run.id.clone());
         Listed { runs, next, in_all: self.by_id.len() }
     }
 }
@@ -201,7 +211,7 @@ impl Store for MemoryStore {
 
     fn update<'a>(&'a self, run: &'a RunDocument) -> StoreFuture<'a, ()> {
         self.with(&run.id, |kept| {
-            kept.document = run.clone();
+            kept.document = run.clone().marked(kept.document.marks());
             Ok(())
         })
     }
@@ -263,6 +273,21 @@ impl Store for MemoryStore {
         .boxed()
     }
 
+    fn rows<'a>(
+        &'a self,
+        run: &'a RunId,
+        _grain: Grain,
+        from_s: u32,
+        to_s: u32,
+        step: Option<StepId>,
+    ) -> StoreFuture<'a, Vec<(RowKey, SealedRow)>> {
+        self.with(run, |kept| {
+            let series = kept.series.lock();
+            let rows = series.sealed_rows(from_s, to_s);
+            Ok(rows.filter(|(key, _)| step.is_none_or(|step| key.step == step)).collect())
+        })
+    }
+
     fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
         self.with(run, |kept| {
             let reports = kept.health.range((from_s, Incarnation(0))..);
@@ -280,6 +305,42 @@ impl Store for MemoryStore {
 
     fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed> {
         ready(Ok(self.runs().list(page))).boxed()
+    }
+
+    fn mark<'a>(&'a self, run: &'a RunId, marks: Marks) -> StoreFuture<'a, ()> {
+        self.with(run, |kept| {
+            kept.document = kept.document.clone().marked(marks);
+            Ok(())
+        })
+    }
+
+    fn remove<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        let mut runs = self.runs();
+        let removed = match runs.by_id.get(run).map(|kept| kept.document.progress.over) {
+            None => Err(StoreError::NotFound(run.clone())),
+            Some(false) => Err(StoreError::GoesOn(run.clone())),
+            Some(true) => {
+                runs.by_id.remove(run);
+                Ok(())
+            }
+        };
+        ready(removed).boxed()
+    }
+
+    fn remember<'a>(&'a self, request: RequestKey, run: &'a RunId) -> StoreFuture<'a, ()> {
+        let mut requests = self.requests();
+        requests.retain(|_, (_, at)| at.elapsed() < REMEMBERED);
+        let remembered = Remembered { asks: request.asks, run: run.clone() };
+        requests.insert(request.key, (remembered, Instant::now()));
+        ready(Ok(())).boxed()
+    }
+
+    fn remembered<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<Remembered>> {
+        ready(Ok(self.requests().get(key).map(|(remembered, _)| remembered.clone()))).boxed()
+    }
+
+    fn library(&self) -> &dyn Library {
+        &self.library
     }
 
     fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>> {

@@ -11,14 +11,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use jiff::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use volley_plan::link::RunId;
+use volley_stats::{RowKey, SealedRow, StepId};
 
 use super::{
-    Arrival, Delivery, Grain, HealthBySecond, Kept, Listed, Page, RunDocument, SavedOrder, SharedSeries,
-    Span, Standing, Store, StoreError, StoreFuture, Unfinished, span,
+    Arrival, Delivery, Grain, HealthBySecond, Kept, Library, Listed, Page, Remembered, RequestKey,
+    RunDocument, SavedOrder, SharedSeries, Span, Standing, Store, StoreError, StoreFuture, Unfinished, span,
 };
+use crate::document::Marks;
 
 mod checkpoint;
 mod closing;
@@ -26,6 +29,8 @@ mod codec;
 mod file;
 mod housekeeping;
 mod jobs;
+mod library;
+mod marks;
 mod merge;
 mod minutes;
 mod open_runs;
@@ -41,6 +46,7 @@ mod tests;
 
 use closing::Close;
 use jobs::{Complete, Create, KeepOrders, KeepWindow, Update, Written, WrittenOrder, kept};
+use marks::{Mark, Remember, RemoveRun};
 use read::ReadError;
 use shared::Shared;
 use unfinished::{WrittenStanding, text};
@@ -214,6 +220,17 @@ impl Store for SqliteStore {
         self.read(run, move |db, key| read::spans(db, key, grain, from_s, to_s)).boxed()
     }
 
+    fn rows<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+        step: Option<StepId>,
+    ) -> StoreFuture<'a, Vec<(RowKey, SealedRow)>> {
+        self.read(run, move |db, key| read::rows(db, key, grain, from_s..to_s, step)).boxed()
+    }
+
     fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
         self.read(run, move |db, key| read::health(db, key, from_s, most)).boxed()
     }
@@ -235,6 +252,28 @@ impl Store for SqliteStore {
     fn list<'a>(&'a self, page: &'a Page) -> StoreFuture<'a, Listed> {
         std::future::ready(Ok(self.shared.index().list(page))).boxed()
     }
+
+    fn mark<'a>(&'a self, run: &'a RunId, marks: Marks) -> StoreFuture<'a, ()> {
+        async move { self.writer.ask(Mark { run: run.clone(), marks }).await.map(drop) }.boxed()
+    }
+
+    fn remove<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        async move { self.writer.ask(RemoveRun(run.clone())).await.map(drop) }.boxed()
+    }
+
+    fn remember<'a>(&'a self, request: RequestKey, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.writer.ask(Remember { request, run: run.clone(), at: Timestamp::now() }).boxed()
+    }
+
+    fn remembered<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<Remembered>> {
+        let key = key.to_owned();
+        self.read_any(move |db| marks::request(db, &key)).boxed()
+    }
+
+    fn library(&self) -> &dyn Library {
+        self
+    }
+
     fn unfinished(&self) -> StoreFuture<'_, Vec<Unfinished>> {
         self.read_any(unfinished::unfinished).boxed()
     }

@@ -10,12 +10,17 @@ use volley_web::stream::LogLine;
 use super::{Arrival, Delivery, Grain, Kept, Listed, Page, SavedOrder, Store, StoreError};
 use crate::document::RunDocument;
 
+mod library;
 mod measured;
 mod orders;
 mod results;
 mod samples;
 mod unfinished;
 
+use library::{
+    marks_stay_whatever_a_document_says, plans_are_changed_on_condition, plans_have_versions,
+    removed_runs_are_gone, requests_are_remembered, rows_are_of_steps_and_seconds,
+};
 use measured::{health_comes_back, the_warm_up_is_counted_apart, what_is_timed_of_all_steps_comes_back};
 use orders::{old_orders_make_room, orders_come_back, orders_come_with_where_the_decider_stood};
 use results::{
@@ -80,6 +85,12 @@ pub(crate) async fn run<H: Home>(home: impl Fn() -> H) {
     orders_come_with_where_the_decider_stood(&home()).await;
     unfinished_runs_come_back(&home()).await;
     closed_runs_tell_what_there_is(&home()).await;
+    plans_have_versions(&home()).await;
+    plans_are_changed_on_condition(&home()).await;
+    marks_stay_whatever_a_document_says(&home()).await;
+    removed_runs_are_gone(&home()).await;
+    requests_are_remembered(&home()).await;
+    rows_are_of_steps_and_seconds(&home()).await;
     unknown_runs_are_errors(&home()).await;
 }
 
@@ -129,7 +140,7 @@ async fn lists_have_pages(home: &impl Home) {
     }
     let page = async |before: Option<&str>, most| {
         let before = before.map(|name| RunId::new(name).unwrap());
-        let Listed { runs, next, in_all } = store.list(&Page { before, most }).await.unwrap();
+        let Listed { runs, next, in_all } = store.list(&Page { before, ..Page::newest(most) }).await.unwrap();
         let names: Vec<_> = runs.iter().map(|run| run.id.as_str()).collect();
         format!(
             "{} then {} of {in_all}",
@@ -201,6 +212,9 @@ async fn unknown_runs_are_errors(home: &impl Home) {
         store.spans(run, Grain::Second, 0, 1).await.err(),
         store.orders(run).await.err(),
         store.health(run, 0, 10).await.err(),
+        store.rows(run, Grain::Second, 0, 1, None).await.err(),
+        store.mark(run, Default::default()).await.err(),
+        store.remove(run).await.err(),
         store.close(run).await.err(),
     ];
     for error in results {

@@ -1,6 +1,8 @@
 //! Whole-system tests, one process of the program and more. `CASES.md` says what the numbered ones are about.
 
 mod accounts;
+mod agreement;
+mod api;
 mod bad_input;
 mod bad_target;
 mod browser;

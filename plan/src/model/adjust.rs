@@ -3,12 +3,13 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Amount, ClosedLoad, Load, Model, OpenLoad, Users};
 use crate::shape::{Rate, ShapeError};
 
 /// A level of load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Arrivals of the open model.

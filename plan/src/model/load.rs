@@ -94,6 +94,18 @@ impl Load {
         }
     }
 
+    /// How many iterations begin, those of the warm-up included, where that is known beforehand; of arrivals by chance, those
+    /// that are to be expected. A closed load that a time ends has no number.
+    pub fn iterations(&self) -> Option<u64> {
+        match &self.model {
+            Model::Closed(closed) => closed.planned(),
+            Model::Open(open) => {
+                let end = open.end_number(open.shape.arrivals_before(open.shape.warmup_ns()));
+                Some(open.shape.arrivals_before(open.shape.total_ns()).min(end))
+            }
+        }
+    }
+
     /// Whether iterations have a time at which they are due, so that it shows how late they are taken up: in the open
     /// model and with pacing. Else a user goes on as soon as it can.
     pub fn has_due_times(&self) -> bool {

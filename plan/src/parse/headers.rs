@@ -110,7 +110,7 @@ fn values<'n>(path: &FieldPath, node: &'n Node) -> Vec<Cursor<'n>> {
 }
 
 /// A field value (RFC 9110 section 5.5). What is said of its characters doesn't repeat it, since it may be a secret.
-fn read_value(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<String, Told> {
+pub(super) fn read_value(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<String, Told> {
     let text = cursor.template(faults)?;
     let detail = if text.len() > MAX_VALUE_BYTES {
         format!("found a value of {} bytes", text.len())

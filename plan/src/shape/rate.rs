@@ -121,6 +121,15 @@ impl From<Rate> for String {
     }
 }
 
+/// In JSON it is the text that plans have.
+impl utoipa::PartialSchema for Rate {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        String::schema()
+    }
+}
+
+impl utoipa::ToSchema for Rate {}
+
 impl TryFrom<String> for Rate {
     type Error = RateError;
 

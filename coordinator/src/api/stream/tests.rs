@@ -98,7 +98,7 @@ async fn answer(state: &AppState, path: &str) -> Answer {
 async fn a_silent_stream_says_that_it_is_there() {
     let (id, plan) = (RunId::new("r").unwrap(), Arc::new(plan("users: 1\nrequests: 1")));
     let (run, _) = Run::new(0, id.clone(), plan.clone(), 0, Settings::default(), Vec::new());
-    let head = Head::new(id, plan, None, Timestamp::UNIX_EPOCH, 0);
+    let head = Head::new(id, plan, None, crate::document::Marks::default(), (Timestamp::UNIX_EPOCH, 0));
     // Nobody drives this run, so nothing is published of it.
     let live = Arc::new(Live::new(head, run, SharedSeries::default()));
     let closing = watch::Sender::new(false);

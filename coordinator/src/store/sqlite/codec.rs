@@ -16,6 +16,8 @@ use volley_stats::{
     SealedHistogram, SealedRow, SealedWindow, Second, Statuses, Timed, TotalRow,
 };
 
+use crate::document::Marks;
+
 /// The form that is written.
 pub(super) const FORM: i64 = 1;
 
@@ -45,6 +47,12 @@ pub(super) type Cause = Box<dyn Error + Send + Sync>;
 /// Lets only forms through that this version can read.
 pub(super) fn check_form(form: i64) -> Result<(), CodecError> {
     if form == FORM { Ok(()) } else { Err(CodecError::Form(form)) }
+}
+
+/// What people say of a run, as it was written.
+pub(super) fn decode_marks(form: i64, text: &str) -> Result<Marks, CodecError> {
+    check_form(form)?;
+    Ok(serde_json::from_str(text)?)
 }
 
 /// A window.

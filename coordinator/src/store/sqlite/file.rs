@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migration_2.sql"),
     include_str!("migration_3.sql"),
     include_str!("migration_4.sql"),
+    include_str!("migration_5.sql"),
 ];
 
 /// How long a statement waits for another connection. Only the checkpoint's last moments can hold one up.

@@ -112,6 +112,9 @@ impl Housekeeping {
         for run in std::mem::take(&mut runs.touched) {
             self.add(Task::RollUp(run));
         }
+        for run in std::mem::take(&mut runs.removed) {
+            self.add(Task::Remove(run));
+        }
     }
 
     fn add(&mut self, task: Task) {

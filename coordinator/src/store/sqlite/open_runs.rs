@@ -221,6 +221,8 @@ pub(super) struct OpenRuns {
     pub(super) dropped: Vec<RunId>,
     /// Runs in which housekeeping has something to look at.
     pub(super) touched: BTreeSet<i64>,
+    /// Runs that are hidden, and are to be taken away.
+    pub(super) removed: BTreeSet<i64>,
     /// Minutes that were undone by late rows, by run.
     pub(super) undone: BTreeSet<(i64, u32)>,
     /// Runs that were read from disk in the transaction at hand.
@@ -235,6 +237,7 @@ impl OpenRuns {
             uses: 0,
             dropped: Vec::new(),
             touched: BTreeSet::new(),
+            removed: BTreeSet::new(),
             undone: BTreeSet::new(),
             read_now: Vec::new(),
         }

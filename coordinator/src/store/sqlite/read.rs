@@ -1,7 +1,7 @@
 //! What is read: by the writer when it opens a run, and by everybody else over connections of their own.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
 use volley_plan::link::{Incarnation, RunId};
@@ -10,6 +10,7 @@ use volley_stats::{
 };
 
 use super::codec::{self, CodecError};
+use super::marks::marks;
 use super::minutes;
 use crate::document::RunDocument;
 use crate::store::sequences::Sequences;
@@ -282,6 +283,44 @@ fn stored_spans(
     Ok(spans)
 }
 
+/// The rows that lie in these seconds, of one step or of all.
+pub(super) fn rows(
+    db: &Connection,
+    run: i64,
+    grain: Grain,
+    of: Range<u32>,
+    step: Option<StepId>,
+) -> Result<Vec<(RowKey, SealedRow)>, ReadError> {
+    let grain = if is_thinned(db, run)? { Grain::Minute } else { grain };
+    let mut found = Vec::new();
+    stored_rows(db, run, grain, of.clone(), step, &mut found)?;
+    if grain == Grain::Minute {
+        for minute_s in minutes::missing(db, run, of.start, of.end)? {
+            stored_rows(db, run, Grain::Second, minute_s..minute_s + 60, step, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+fn stored_rows(
+    db: &Connection,
+    run: i64,
+    grain: Grain,
+    of: Range<u32>,
+    step: Option<StepId>,
+    found: &mut Vec<(RowKey, SealedRow)>,
+) -> Result<(), ReadError> {
+    let text = "SELECT from_s, to_s, step, part, form, body FROM rows
+                WHERE run = ?1 AND scale = ?2 AND from_s >= ?3 AND to_s <= ?4 AND (?5 IS NULL OR step = ?5)
+                ORDER BY from_s";
+    let mut statement = db.prepare_cached(text)?;
+    let mut rows = statement.query(params![run, grain.seconds(), of.start, of.end, step])?;
+    while let Some(row) = rows.next()? {
+        found.push((row_key(row)?, row_body(row, 4)?));
+    }
+    Ok(())
+}
+
 /// True if the rows of a span say all of it, so that it needs no row of its own: one step's at most, and one of all steps
 /// together, of the same part.
 pub(super) fn is_told_by_rows<'a>(mut keys: impl Iterator<Item = &'a RowKey>) -> bool {
@@ -348,7 +387,11 @@ pub(super) fn document(db: &Connection, run: i64) -> Result<Option<RunDocument>,
     let found = statement.query_row([run], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).optional()?;
     let Some((form, body)) = found else { return Ok(None) };
     codec::check_form(form)?;
-    Ok(Some(serde_json::from_str(&body).map_err(CodecError::from)?))
+    let document: RunDocument = serde_json::from_str(&body).map_err(CodecError::from)?;
+    Ok(Some(match marks(db, run)? {
+        Some(marks) => document.marked(marks),
+        None => document,
+    }))
 }
 
 /// A run's orders, by agent and number.

@@ -10,7 +10,7 @@ use volley_plan::link::RunId;
 
 use super::codec::{self, CodecError};
 use super::{SharedSeries, StoreError, sql};
-use crate::document::RunSummary;
+use crate::document::{Marks, RunSummary};
 use crate::store::{Listed, Page};
 
 /// Series of runs that are over which stay in memory after they were asked for.
@@ -32,6 +32,8 @@ pub(super) struct Shared {
 pub(super) struct Index {
     by_key: BTreeMap<i64, Arc<RunSummary>>,
     keys: BTreeMap<RunId, i64>,
+    /// What people say of runs, over what their documents say.
+    marks: BTreeMap<i64, Marks>,
 }
 
 #[derive(Debug, Default)]
@@ -44,9 +46,20 @@ struct AllSeries {
 
 impl Index {
     /// Adds a run, or replaces what is told of it.
-    pub(super) fn insert(&mut self, key: i64, summary: Arc<RunSummary>) {
+    pub(super) fn insert(&mut self, key: i64, mut summary: Arc<RunSummary>) {
+        if let Some(marks) = self.marks.get(&key) {
+            summary = Arc::new(Arc::unwrap_or_clone(summary).marked(marks.clone()));
+        }
         self.keys.insert(summary.id.clone(), key);
         self.by_key.insert(key, summary);
+    }
+
+    /// People say this of a run by now.
+    pub(super) fn mark(&mut self, key: i64, marks: Marks) {
+        self.marks.insert(key, marks);
+        if let Some(summary) = self.by_key.get(&key).cloned() {
+            self.insert(key, summary);
+        }
     }
 
     /// A run's key.
@@ -64,7 +77,8 @@ impl Index {
             Some(Err(name)) => (i64::MAX, Some(name)),
         };
         let older = |summary: &&Arc<RunSummary>| named.is_none_or(|name| summary.id < *name);
-        let mut older = self.by_key.range(..before).rev().map(|(_, summary)| summary).filter(older).cloned();
+        let wanted = |summary: &&Arc<RunSummary>| older(summary) && page.wanted.is(summary);
+        let mut older = self.by_key.range(..before).rev().map(|(_, summary)| summary).filter(wanted).cloned();
         let runs: Vec<_> = older.by_ref().take(page.most).collect();
         let next = runs.last().filter(|_| older.next().is_some()).map(|summary| summary.id.clone());
         Listed { runs, next, in_all: self.by_key.len() }
@@ -74,7 +88,7 @@ impl Index {
 impl Shared {
     /// Reads the list of runs. What cannot be read of it is left out and said: one damaged run must not hide all others.
     pub(super) fn load(db: &Connection) -> Result<Self, StoreError> {
-        let mut index = Index::default();
+        let mut index = Index { marks: all_marks(db)?, ..Index::default() };
         let mut statement = sql(db.prepare("SELECT key, id, form, summary FROM runs WHERE NOT removed"))?;
         let mut rows = sql(statement.query([]))?;
         while let Some(row) = sql(rows.next())? {
@@ -159,9 +173,27 @@ impl Shared {
         let mut index = self.index();
         index.keys.remove(run);
         index.by_key.remove(&key);
+        index.marks.remove(&key);
         drop(index);
         self.set_growing(key, None);
     }
+}
+
+fn all_marks(db: &Connection) -> Result<BTreeMap<i64, Marks>, StoreError> {
+    let mut statement = sql(db.prepare("SELECT run, form, body FROM marks"))?;
+    let mut rows = sql(statement.query([]))?;
+    let mut marks = BTreeMap::new();
+    while let Some(row) = sql(rows.next())? {
+        let columns = (|| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)))();
+        let (run, form, body): (i64, _, _) = sql(columns)?;
+        match codec::decode_marks(form, &body) {
+            Ok(of_run) => drop(marks.insert(run, of_run)),
+            Err(error) => {
+                tracing::error!(run, %error, "what people say of a run cannot be read and is left out");
+            }
+        }
+    }
+    Ok(marks)
 }
 
 fn summary(form: i64, text: &str) -> Result<RunSummary, CodecError> {

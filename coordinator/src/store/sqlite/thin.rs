@@ -85,6 +85,7 @@ pub(super) fn remove(db: &Connection, run: i64, most: i64) -> rusqlite::Result<b
     }
     unfinished::forget(db, run)?;
     db.prepare_cached("DELETE FROM documents WHERE run = ?")?.execute([run])?;
+    db.prepare_cached("DELETE FROM marks WHERE run = ?")?.execute([run])?;
     db.prepare_cached("DELETE FROM runs WHERE key = ?")?.execute([run])?;
     Ok(true)
 }

@@ -17,6 +17,8 @@ pub(crate) fn document(id: &str) -> RunDocument {
         id: RunId::new(id).unwrap(),
         name: format!("plan of {id}"),
         note: None,
+        labels: BTreeMap::new(),
+        library: None,
         created_at: "2026-11-30T12:00:00Z".to_owned(),
         started_at: None,
         load: "1 user closed, 1 s".to_owned(),

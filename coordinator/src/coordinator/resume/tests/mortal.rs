@@ -9,10 +9,12 @@ use futures_util::FutureExt as _;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use volley_plan::link::RunId;
+use volley_stats::{RowKey, SealedRow, StepId};
 
+use crate::document::Marks;
 use crate::store::{
-    Delivery, Grain, HealthBySecond, Kept, Listed, Page, SavedOrder, SharedSeries, Span, Standing, Store,
-    StoreFuture, Unfinished,
+    Delivery, Grain, HealthBySecond, Kept, Library, Listed, Page, Remembered, RequestKey, SavedOrder,
+    SharedSeries, Span, Standing, Store, StoreFuture, Unfinished,
 };
 use crate::{MemoryStore, RunDocument};
 
@@ -142,6 +144,31 @@ impl Store for MortalStore {
         to_s: u32,
     ) -> StoreFuture<'a, Vec<Span>> {
         self.inner.spans(run, grain, from_s, to_s)
+    }
+    fn rows<'a>(
+        &'a self,
+        run: &'a RunId,
+        grain: Grain,
+        from_s: u32,
+        to_s: u32,
+        step: Option<StepId>,
+    ) -> StoreFuture<'a, Vec<(RowKey, SealedRow)>> {
+        self.inner.rows(run, grain, from_s, to_s, step)
+    }
+    fn mark<'a>(&'a self, run: &'a RunId, marks: Marks) -> StoreFuture<'a, ()> {
+        self.ask(move || self.inner.mark(run, marks))
+    }
+    fn remove<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.ask(move || self.inner.remove(run))
+    }
+    fn remember<'a>(&'a self, request: RequestKey, run: &'a RunId) -> StoreFuture<'a, ()> {
+        self.ask(move || self.inner.remember(request, run))
+    }
+    fn remembered<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<Remembered>> {
+        self.inner.remembered(key)
+    }
+    fn library(&self) -> &dyn Library {
+        self.inner.library()
     }
     fn health<'a>(&'a self, run: &'a RunId, from_s: u32, most: usize) -> StoreFuture<'a, HealthBySecond> {
         self.inner.health(run, from_s, most)
