@@ -2,6 +2,7 @@
 
 pub mod allow;
 mod canonical;
+mod explain;
 mod grant;
 pub mod health;
 pub mod link;
