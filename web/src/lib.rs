@@ -43,8 +43,12 @@ mod html;
 #[cfg(test)]
 mod pages_tests;
 #[cfg(test)]
+mod plans_tests;
+#[cfg(test)]
 mod run_tests;
 #[cfg(test)]
 mod said_tests;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod span_tests;

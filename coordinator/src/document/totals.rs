@@ -209,7 +209,10 @@ mod tests {
 
     #[test]
     fn a_distribution_goes_as_far_as_values_are_told_apart() {
-        check(1_000, &[(0.0, 1.0), (50.0, 500.0), (75.0, 750.0), (99.0, 990.0), (99.9, 999.0), (100.0, 1_000.0)]);
+        check(
+            1_000,
+            &[(0.0, 1.0), (50.0, 500.0), (75.0, 750.0), (99.0, 990.0), (99.9, 999.0), (100.0, 1_000.0)],
+        );
         check(1, &[(0.0, 1.0), (100.0, 1.0)]);
         let of = |count: u64| {
             let mut histogram: Histogram<u64> = Histogram::default();

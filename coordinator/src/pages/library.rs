@@ -64,7 +64,8 @@ pub(super) async fn create(
     let (status, faults) = match saved {
         Ok(saved) => return Ok(Redirect::to(&format!("/plans/{}", saved.plan().name)).into_response()),
         Err(problem) if problem.status == 412 => {
-            let detail = format!("there is a plan {} already; save a new version of it on its page", name.trim());
+            let detail =
+                format!("there is a plan {} already; save a new version of it on its page", name.trim());
             (StatusCode::CONFLICT, vec![Fault { place: "name".to_owned(), detail, ..Fault::default() }])
         }
         Err(problem) => refusal(problem),
@@ -109,11 +110,7 @@ fn compared(before: SavedPlan, page: &PlanPage) -> Compared {
     Compared { from, from_text: before.text, to, to_text: page.text.clone() }
 }
 
-async fn plan_page(
-    state: &AppState,
-    name: &PlanName,
-    version: Option<u32>,
-) -> Result<PlanPage, PageError> {
+async fn plan_page(state: &AppState, name: &PlanName, version: Option<u32>) -> Result<PlanPage, PageError> {
     let shared = state.shared();
     let plan = saved_plan(state, name, version).await?;
     let versions = shared.store.library().versions(name).await?;
@@ -146,7 +143,11 @@ pub(super) struct PlanForm {
 }
 
 /// Only if that version is still the latest one.
-async fn unless_overtaken(state: &AppState, name: &PlanName, version: Option<u32>) -> Result<Condition, Problem> {
+async fn unless_overtaken(
+    state: &AppState,
+    name: &PlanName,
+    version: Option<u32>,
+) -> Result<Condition, Problem> {
     match version {
         None => Ok(Condition::Present),
         Some(_) => Ok(Condition::Tagged(vec![saved_plan(state, name, version).await?.etag()])),

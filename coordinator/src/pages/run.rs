@@ -107,7 +107,8 @@ impl NoteForm {
     fn patch(&self, before: &Marks) -> Result<MarksPatch, String> {
         let texts = self.labels.split(',').map(str::trim).filter(|text| !text.is_empty());
         let wanted: BTreeMap<_, _> = texts.map(label).collect::<Result<_, _>>()?;
-        let gone = before.labels.keys().filter(|key| !wanted.contains_key(*key)).map(|key| (key.clone(), None));
+        let gone =
+            before.labels.keys().filter(|key| !wanted.contains_key(*key)).map(|key| (key.clone(), None));
         let labels = gone.chain(wanted.iter().map(|(key, value)| (key.clone(), Some(value.clone()))));
         let note = Some(self.note.trim().to_owned()).filter(|note| !note.is_empty());
         Ok(MarksPatch { note: Some(note), labels: Some(labels.collect()) })
@@ -122,7 +123,8 @@ pub(super) async fn note(
     let RunPath(run) = run?;
     let form = form_of(form)?;
     let before = existing(&state, &run).await?.marks();
-    let patch = form.patch(&before).map_err(|detail| Problem::new(422, "The run cannot be marked so", detail))?;
+    let patch =
+        form.patch(&before).map_err(|detail| Problem::new(422, "The run cannot be marked so", detail))?;
     state.shared().mark(&run, patch).await?;
     Ok(Redirect::to(&format!("/runs/{run}")))
 }
@@ -156,7 +158,10 @@ mod tests {
     fn check(labels: &str, note: &str, expected: Result<&str, &str>) {
         let before = Marks {
             note: Some("before".to_owned()),
-            labels: BTreeMap::from([("zone".to_owned(), "eu".to_owned()), ("old".to_owned(), "1".to_owned())]),
+            labels: BTreeMap::from([
+                ("zone".to_owned(), "eu".to_owned()),
+                ("old".to_owned(), "1".to_owned()),
+            ]),
         };
         let form = NoteForm { note: note.to_owned(), labels: labels.to_owned() };
         let marks = form.patch(&before).and_then(|patch| before.patched(patch));

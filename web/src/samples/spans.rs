@@ -21,7 +21,8 @@ pub(crate) fn with_span(page: RunPage, from_s: u64, to_s: u64) -> RunPage {
         latency_ms,
         ..page.run.whole.clone()
     };
-    let step = |step: &StepTotals| StepTotals { started: 321, ok: 317, failed: 3, latency_ms, ..step.clone() };
+    let step =
+        |step: &StepTotals| StepTotals { started: 321, ok: 317, failed: 3, latency_ms, ..step.clone() };
     let run = Snapshot {
         whole,
         distribution: distribution(2.5),
