@@ -14,20 +14,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { chromium } from "playwright-core";
+import { launch } from "./watched.mjs";
 
 const [volley, browserPath, directory] = process.argv.slice(2);
 const ANY = "127.0.0.1:0";
 const WIDTHS = [1400, 400];
 const SCHEMES = ["light", "dark"];
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-background-networking",
-  "--disable-sync",
-  "--no-first-run",
-  "--disable-component-update",
-];
 const URL = /(http:\/\/[0-9.]+:[0-9]+)/;
 const children = [];
 
@@ -204,7 +196,7 @@ async function fleet(browser, http, target, agents) {
 }
 
 await mkdir(directory, { recursive: true });
-const browser = await chromium.launch({ executablePath: browserPath, args: FLAGS });
+const browser = await launch(browserPath);
 try {
   await pictures(browser);
 } finally {
