@@ -67,11 +67,13 @@ async function over(browser) {
   const end_s = await axisEnd(page, true);
   await page.waitForSelector(LATENCY);
   const seen = { whole: await look(page) };
+  await page.locator("[data-distribution] summary").click();
   await dragTo(page, 2.3, 4.7, end_s);
   seen.bands = await page.locator(".band:visible").count();
   seen.while_dragged = await look(page);
   await page.mouse.up();
   seen.dragged = await tells(page, of(2, 5));
+  seen.percentiles = await page.locator("[data-distribution] tbody tr td:first-child").allTextContents();
   await page.screenshot({ path: join(task.screenshots, "span.png"), fullPage: true });
   await page.reload();
   seen.reloaded = await tells(page, of(2, 5));

@@ -2,7 +2,7 @@
 
 import { chromium } from "playwright-core";
 
-const TABLES = ["steps", "errors", "statuses", "agents", "log", "distribution"];
+const TABLES = ["steps", "errors", "statuses", "agents", "log"];
 const PATIENCE_MS = 30_000;
 const FLAGS = [
   "--no-sandbox",
