@@ -36,6 +36,7 @@ mod case_47;
 mod command_line;
 mod crash;
 mod demo;
+mod docs;
 mod health;
 mod hosts;
 mod loss;
