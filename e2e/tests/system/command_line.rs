@@ -88,6 +88,22 @@ fn flags_make_the_request() {
 }
 
 #[test]
+fn a_proxy_is_asked_in_the_targets_place() {
+    let server = Server::start(|request| {
+        let fits = request.path == "http://shop.test:81/a?b=c"
+            && request.version == "HTTP/1.0"
+            && request.header("host") == Some("shop.test:81")
+            && request.header("proxy-authorization") == Some("Basic dTpw");
+        Reply::status(if fits { 200 } else { 400 }, "")
+    });
+    let proxy = server.url("").replace("http://", "http://u:p@");
+    let flags = ["-n", "4", "-c", "1", "--http-version", "1.0", "-x", &proxy];
+    let outcome = volley(&[&["http://shop.test:81/a?b=c"], &flags[..]].concat()).exited(0);
+    assert!(outcome.stdout.contains("200: 4"), "{outcome:?}");
+    assert_eq!(server.requests_to("http://shop.test:81/a?b=c"), 4);
+}
+
+#[test]
 fn one_request_does_not_wait_for_anything() {
     let target = Target::start();
     let outcome = volley(&[&target.url("/"), "-n", "1", "-c", "1"]).exited(0);
