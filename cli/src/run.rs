@@ -51,6 +51,7 @@ pub(crate) struct Options {
 
 /// How a run and its results are told.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Results")]
 pub(crate) struct TellOptions {
     /// Print the results as one JSON document
     #[arg(long)]
@@ -197,7 +198,7 @@ async fn follow(
 }
 
 /// The exit code that a run's end means.
-fn exit(document: &RunDocument) -> Exit {
+pub(crate) fn exit(document: &RunDocument) -> Exit {
     let progress = &document.progress;
     let reason = progress.stop_reason.as_deref();
     let no_agent = reason == Some("could_not_run") && progress.agents.is_empty();
