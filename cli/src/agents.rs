@@ -16,7 +16,7 @@ use crate::rest::Rest;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     volley agents ls\n  \
-    volley agents drain agent-1      # takes no further run; give its number where two have the name")]
+    volley agents drain agent-1    # give its number where two have the name")]
 pub(crate) struct Options {
     #[command(flatten)]
     at: At,

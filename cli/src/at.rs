@@ -16,9 +16,10 @@ const HERE: &str = "http://127.0.0.1:7070";
 
 /// Which coordinator, and what it is shown.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Coordinator")]
 pub(crate) struct At {
     /// The coordinator
-    #[arg(long, value_name = "URL", env = "VOLLEY_COORDINATOR", default_value = HERE, global = true)]
+    #[arg(long, value_name = "URL", env = "VOLLEY_COORDINATOR", hide_env_values = true, default_value = HERE, global = true)]
     coordinator: String,
     #[command(flatten)]
     token: TokenOptions,

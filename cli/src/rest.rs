@@ -80,7 +80,9 @@ impl Rest {
     ) -> RequestBuilder {
         let mut url = self.base.clone();
         url.set_path(&format!("{}api/v1/{path}", self.base.path()));
-        url.query_pairs_mut().extend_pairs(query);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
         self.client.request(method, url)
     }
 
