@@ -39,7 +39,7 @@ pub(super) async fn note(rest: &Rest, id: &RunId, text: &str) -> Result<String, 
 pub(super) async fn set(rest: &Rest, id: &RunId, labels: &[Label]) -> Result<String, Failure> {
     let entries = labels.iter().map(|Label { key, value }| (key.clone(), json!(value)));
     patch(rest, id, &json!({ "labels": entries.collect::<Map<_, _>>() })).await?;
-    Ok(format!("run {id} has other labels\n"))
+    Ok(format!("the labels of run {id} are changed\n"))
 }
 
 /// Changes what people wrote to a run (a JSON merge patch, RFC 7396).
