@@ -70,6 +70,7 @@ pub(crate) fn main(options: &Options) -> ExitCode {
     let code = match options::read(&options.words) {
         Ok(Asked::Run(options)) => run_and_report(&options).unwrap_or_else(|refusal| refusal.report()),
         Ok(Asked::Version) => told(BANNER, 0),
+        Ok(Asked::Help) => told(usage::USAGE, 0),
         Ok(Asked::Usage) => {
             output::draw(usage::USAGE);
             USAGE_CODE

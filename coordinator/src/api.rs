@@ -38,7 +38,9 @@ use crate::pages::PageError;
 use guard::Hosts;
 
 pub(crate) use adjust::Asked;
+pub(crate) use plans::{PlanPath, plan_name, save as save_plan, saved as saved_plan};
 pub(crate) use problem::{AgentPath, Problem, RunPath};
+pub(crate) use spans::{SpanDocument, span_document};
 
 /// What handlers are given.
 #[derive(Clone)]

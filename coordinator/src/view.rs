@@ -1,9 +1,11 @@
 //! From what the coordinator knows to what pages and streams show.
 
-use volley_plan::{Accounts, Adjust, Level, Model, Verdict};
+use std::collections::BTreeMap;
+
+use volley_plan::{Accounts, Adjust, Level, Model, Plan, Verdict};
 use volley_stats::{DecodeError, ErrorKind, MergedSecond, Second, Timed};
 use volley_web::stream::{AgentShare, ErrorCount, LogLine, PhaseTotals, Snapshot, Tick, Totals};
-use volley_web::{AdjustForm, Agent, Fault, RunLink, RunPage, RunRow};
+use volley_web::{AdjustForm, Agent, Fault, PlanLink, PlanRow, PlanRun, RunLink, RunPage, RunRow};
 
 use crate::at_work::AtWork;
 use crate::document::{
@@ -13,6 +15,7 @@ use crate::document::{
 use crate::fleet::AgentView;
 use crate::past::Past;
 use crate::store::Strain;
+use crate::store::library::SavedPlan;
 use crate::timeline::Timeline;
 use crate::words::from_when;
 
@@ -189,6 +192,8 @@ pub(crate) fn run_page(document: RunDocument, ticks: Vec<Tick>) -> RunPage {
         load: document.load,
         started_at: document.started_at.unwrap_or_default(),
         note: document.note.unwrap_or_default(),
+        labels: labels(document.labels),
+        library: document.library.map(|of| PlanLink { name: of.name, version: of.version }),
         plan: document.plan,
         run: snapshot(document.progress),
         ticks,
@@ -227,6 +232,36 @@ pub(crate) fn run_row(run: RunSummary) -> RunRow {
         latency_ms: run.whole.latency_ms,
         error_rate: run.whole.error_rate,
         note: run.note.unwrap_or_default(),
+        labels: labels(run.labels),
+    }
+}
+
+fn labels(labels: BTreeMap<String, String>) -> Vec<String> {
+    labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect()
+}
+
+/// One row of the list of plans, with the runs that are told of it.
+pub(crate) fn plan_row<'a>(plan: SavedPlan, runs: impl Iterator<Item = &'a RunSummary>) -> PlanRow {
+    let parsed = volley_plan::parse(&plan.text).ok();
+    PlanRow {
+        name: plan.name.to_string(),
+        version: plan.version,
+        saved_at: plan.saved_at,
+        load: parsed.as_ref().map(Plan::load_in_words).unwrap_or_default(),
+        target: parsed.as_ref().map(Plan::url).unwrap_or_default(),
+        runs: runs.map(plan_run).collect(),
+    }
+}
+
+/// A run as the page of its plan tells it.
+pub(crate) fn plan_run(run: &RunSummary) -> PlanRun {
+    PlanRun {
+        id: run.id.to_string(),
+        state: run.state.clone(),
+        verdict: run.verdict.map(verdict_name),
+        started_at: run.started_at.clone().unwrap_or_default(),
+        version: run.library.as_ref().map(|of| of.version),
+        sentence: run.sentence.clone(),
     }
 }
 

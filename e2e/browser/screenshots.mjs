@@ -1,7 +1,7 @@
 // Takes pictures of the pages at two widths, light and dark: an empty home, a steady run, a failing target, runs of the
 // open model (one in its warm-up and when over, one that misses, one whose generator stood still), a lost agent, one that
 // joins, another that drains, a load that is adjusted, a run that waits for its turn, one of whose addresses answers
-// nobody, and one over TLS that nobody verified.
+// nobody, one over TLS that nobody verified, seconds of a run that are selected, and the library of plans.
 // Starts all it needs on free ports of this machine and ends it. `make screenshots` calls it.
 //
 // Usage: node screenshots.mjs VOLLEY CHROMIUM DIRECTORY
@@ -14,20 +14,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { chromium } from "playwright-core";
+import { launch } from "./watched.mjs";
 
 const [volley, browserPath, directory] = process.argv.slice(2);
 const ANY = "127.0.0.1:0";
 const WIDTHS = [1400, 400];
 const SCHEMES = ["light", "dark"];
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-background-networking",
-  "--disable-sync",
-  "--no-first-run",
-  "--disable-component-update",
-];
 const URL = /(http:\/\/[0-9.]+:[0-9]+)/;
 const children = [];
 
@@ -105,6 +97,7 @@ async function pictures(browser) {
   await shoot(browser, `${http}/runs/${steady}`, "run-live");
   await over(http, steady);
   await shoot(browser, `${http}/runs/${steady}`, "run-steady");
+  await shoot(browser, `${http}/runs/${steady}?from=4&to=9`, "run-span");
 
   const failing = { name: "failing", target: `${target}/fail/40?delay=3ms`, users: 10, duration: "10s" };
   const failed = await post(http, failing);
@@ -145,8 +138,29 @@ async function pictures(browser) {
   await shoot(browser, `${http}/runs/${lost}`, "run-lost-agent");
 
   await connections(browser, http, target);
+  await library(browser, http, target);
   await fleet(browser, http, target, agents);
   await shoot(browser, http, "home");
+}
+
+/** Plans that are kept, versions that differ, runs that are noted, and one that an editor refuses. */
+async function library(browser, http, target) {
+  await shoot(browser, `${http}/plans`, "plans-empty");
+  const text = (rate, limit) =>
+    `name: checkout\ntarget: ${target}/?delay=3ms\nrate: ${rate}\nduration: 4s\nthresholds:\n  - p99 < ${limit}\n`;
+  const versions = [text("100/s", "300ms"), text("150/s", "1ms")];
+  for (const [i, body] of versions.entries()) {
+    const saved = await fetch(`${http}/api/v1/plans/checkout`, { method: "PUT", body });
+    if (!saved.ok) throw new Error(await saved.text());
+    const marks = "label=zone%3Deu&label=branch%3Dmain&note=before%20the%20release";
+    const { id } = await ask(http, "POST", `runs?plan=checkout&version=${i + 1}&${marks}`);
+    await over(http, id);
+    await shoot(browser, `${http}/runs/${id}`, `run-of-version-${i + 1}`);
+  }
+  await shoot(browser, `${http}/plans`, "plans");
+  await shoot(browser, `${http}/plans/checkout?version=2&against=1`, "plan");
+  await shoot(browser, `${http}/?label=zone%3Deu`, "home-filtered");
+  await shoot(browser, `${http}/?plan=nothing`, "home-filtered-away");
 }
 
 /** A target of which one address refuses, and one that speaks TLS with a certificate that nobody vouches for. */
@@ -204,7 +218,7 @@ async function fleet(browser, http, target, agents) {
 }
 
 await mkdir(directory, { recursive: true });
-const browser = await chromium.launch({ executablePath: browserPath, args: FLAGS });
+const browser = await launch(browserPath);
 try {
   await pictures(browser);
 } finally {

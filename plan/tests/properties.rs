@@ -360,8 +360,7 @@ fn connections() -> impl Strategy<Value = String> {
         prop::collection::btree_set(remote, 1..5).prop_map(|to| format!("to: {:?}", Vec::from_iter(to))),
         (select(&["4", "'6'", "any"]), select(&["once", "connection", "1s", "1m30s", "24h"]))
             .prop_map(|(family, resolve)| format!("family: {family}, resolve: {resolve}")),
-        (name, 1_u16..)
-            .prop_map(|(name, port)| format!("proxy: {name}:{port}, proxy_authorization: '{name}$$'")),
+        "[a-z]{1,5}:[1-9]".prop_map(|at| format!("proxy: '{at}', proxy_authorization: '{at}$$'")),
         Just("from: [10.0.0.5, 'fd00::5', '::ffff:10.0.0.6'], family: any".to_owned()),
     ];
     let times = (0_u32..100, 0_u32..100).prop_map(|(first, idle)| {

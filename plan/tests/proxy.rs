@@ -14,7 +14,7 @@ fn plan(target: &str, lines: &str) -> Plan {
 }
 
 fn faults(lines: &str) -> String {
-    parse(&text("http://h", lines)).map(|_| ()).unwrap_err().to_string()
+    parse(&text("http://h", lines)).map(|_| ()).expect_err(lines).to_string()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_version_is_said_in_either_form() {
             written.is_some(),
             "{canonical}"
         );
-        written.map_or((), |written| assert!(canonical.contains(written), "{canonical}"));
+        assert!(canonical.contains(written.unwrap_or_default()), "{canonical}");
     };
     check("", HttpVersion::V1_1, None);
     check("http: { version: 1.1 }", HttpVersion::V1_1, None);

@@ -3,8 +3,12 @@
 use askama::Template;
 
 use crate::format::{Format, count, maybe};
-use crate::parts::{Badge, readable_time};
+use crate::parts::{Badge, encoded, readable_time};
 use crate::stream::Percentiles;
+
+/// The states that a run can be in, in their order.
+pub(crate) const STATES: [&str; 7] =
+    ["queued", "gathering", "preparing", "running", "draining", "resuming", "finished"];
 
 /// `/`. Its forms post (urlencoded) to `/runs`: either `plan`, or `url`, `model` (`users` or `rate`), `users`, `rate`,
 /// `connections`, `requests`, `duration` and `warmup`. The fields of the model that wasn't chosen are sent too, and don't
@@ -16,6 +20,10 @@ pub struct HomePage {
     pub runs: Vec<RunRow>,
     /// Runs in all.
     pub runs_in_all: u64,
+    /// Which runs are listed.
+    pub filter: RunFilter,
+    /// The run that this page begins after; empty on the first one.
+    pub before: String,
     /// The run that leads to older ones, the last of this page; empty where there are none.
     pub older: String,
     /// What the form holds: empty at first, what was typed after a refusal.
@@ -38,6 +46,46 @@ impl HomePage {
     /// The whole page as HTML.
     pub fn render(&self) -> Result<String, askama::Error> {
         Template::render(self)
+    }
+
+    /// Where this page is, filter and all.
+    fn address(&self) -> String {
+        self.filter.address(&self.before)
+    }
+
+    fn older_address(&self) -> String {
+        self.filter.address(&self.older)
+    }
+}
+
+/// What is asked of the list, as typed.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// Only runs in this state; empty for any.
+    pub state: String,
+    /// Only runs of this plan; likewise.
+    pub plan: String,
+    /// Only runs with this label, `key=value`; likewise.
+    pub label: String,
+    /// What is wrong with it, in words; empty where nothing is.
+    pub fault: String,
+}
+
+impl RunFilter {
+    fn is_any(&self) -> bool {
+        self.fields().iter().any(|(_, value)| !value.is_empty())
+    }
+
+    fn fields(&self) -> [(&'static str, &str); 3] {
+        [("state", &self.state), ("plan", &self.plan), ("label", &self.label)]
+    }
+
+    /// The address of a page with this filter, after a run.
+    fn address(&self, before: &str) -> String {
+        let given = self.fields().into_iter().chain([("before", before)]);
+        let given = given.filter(|(_, value)| !value.is_empty());
+        let query = given.map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>();
+        if query.is_empty() { "/".to_owned() } else { format!("/?{}", query.join("&")) }
     }
 }
 
@@ -72,6 +120,8 @@ pub struct RunRow {
     pub error_rate: Option<f64>,
     /// The run's note, or nothing.
     pub note: String,
+    /// The run's labels, each `key=value`, literal.
+    pub labels: Vec<String>,
 }
 
 impl RunRow {

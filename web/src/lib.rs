@@ -8,12 +8,14 @@ mod accounts;
 mod agents;
 mod assets;
 mod chart;
+mod diff;
 mod format;
 mod home;
 mod junit;
 mod login;
 mod message;
 mod parts;
+mod plans;
 mod plot;
 mod report;
 mod rows;
@@ -28,12 +30,13 @@ mod view;
 pub use agents::{Agent, AgentsPage, RunLink};
 pub use askama::Error as RenderError;
 pub use assets::{ASSET_CACHE_CONTROL, Asset, CONTENT_SECURITY_POLICY, assets};
-pub use home::{Fault, HomePage, NewRun, RunRow, Sample};
+pub use home::{Fault, HomePage, NewRun, RunFilter, RunRow, Sample};
 pub use junit::{JunitCase, JunitEnd, JunitReport};
 pub use login::LoginPage;
 pub use message::MessagePage;
+pub use plans::{Compared, NewPlan, PlanPage, PlanRow, PlanRun, PlanVersion, PlansPage};
 pub use report::ReportPage;
-pub use run::{AdjustForm, Fact, RunPage};
+pub use run::{AdjustForm, Fact, PlanLink, RunPage};
 pub use told::SpanView;
 
 #[cfg(test)]
@@ -43,8 +46,12 @@ mod html;
 #[cfg(test)]
 mod pages_tests;
 #[cfg(test)]
+mod plans_tests;
+#[cfg(test)]
 mod run_tests;
 #[cfg(test)]
 mod said_tests;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod span_tests;

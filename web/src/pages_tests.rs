@@ -5,7 +5,10 @@ use serde_json::json;
 use crate::format::Format;
 use crate::html::{check, values};
 use crate::samples::{self, HOSTILE};
-use crate::{Agent, AgentsPage, Fault, HomePage, MessagePage, NewRun, RunLink, RunRow, Sample, assets};
+use crate::{
+    Agent, AgentsPage, Fault, HomePage, MessagePage, NewRun, RunFilter, RunLink, RunRow, Sample, assets,
+    plans_tests,
+};
 
 fn row(name: &str, verdict: Option<&str>) -> RunRow {
     RunRow {
@@ -22,6 +25,7 @@ fn row(name: &str, verdict: Option<&str>) -> RunRow {
         latency_ms: samples::percentiles(1.25),
         error_rate: Some(0.0384),
         note: name.to_owned(),
+        labels: vec![format!("{name}={name}")],
         ..RunRow::default()
     }
 }
@@ -41,7 +45,15 @@ fn home(name: &str) -> HomePage {
             warmup: text.clone(),
             plan: text.clone(),
         },
-        faults: vec![Fault { place: text.clone(), detail: text.clone(), hint: text }],
+        faults: vec![Fault { place: text.clone(), detail: text.clone(), hint: text.clone() }],
+        filter: RunFilter {
+            state: text.clone(),
+            plan: text.clone(),
+            label: text.clone(),
+            fault: text.clone(),
+        },
+        before: text.clone(),
+        older: text,
         ..HomePage::default()
     }
 }
@@ -98,6 +110,7 @@ fn message(name: &str) -> MessagePage {
 fn pages(name: &str) -> Vec<String> {
     let mut pages: Vec<String> = samples::all().iter().map(|page| page.render().unwrap()).collect();
     pages.extend([home(name).render().unwrap(), first(name).render().unwrap()]);
+    pages.extend([plans_tests::plans(name).render().unwrap(), plans_tests::plan(name).render().unwrap()]);
     pages.extend([fleet(name).render().unwrap(), message(name).render().unwrap()]);
     pages
 }
@@ -124,7 +137,7 @@ fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
             assert!(tag.contains("src=\"/assets/") || tag.contains("type=\"application/json\""), "{tag}");
         }
         for link in [values(&html, "href"), values(&html, "src"), values(&html, "action")].concat() {
-            let known = ["/assets/", "/runs", "/agents", "/api/v1/runs/", "#"];
+            let known = ["/assets/", "/runs", "/plans", "/agents", "/api/v1/runs/", "/?", "#"];
             assert!(link == "/" || known.iter().any(|start| link.starts_with(start)), "{link}");
         }
     }
@@ -214,7 +227,8 @@ fn the_form_keeps_what_was_typed() {
         &["name=\"model\" value=\"users\" checked>", "<details class=\"more\">"],
         &["value=\"rate\" checked"],
     );
-    let sent: Vec<&str> = values(&html, "name").into_iter().filter(|name| *name != "plan").collect();
+    let new = html.split("<section aria-labelledby=\"runs-title\"").next().unwrap();
+    let sent: Vec<&str> = values(new, "name").into_iter().filter(|name| *name != "plan").collect();
     assert_eq!(
         sent.iter().filter(|name| names.contains(name)).collect::<Vec<_>>(),
         names.iter().collect::<Vec<_>>()
@@ -278,6 +292,35 @@ fn a_busy_fleet_lets_runs_wait_and_says_so() {
     let mut home = home("checkout");
     (home.runs[1].state, home.runs[1].waits) = ("queued".to_owned(), waits.to_owned());
     check(&home.render().unwrap(), &[waits, "<span class=\"badge-word\">queued</span>"], &[]);
+}
+
+#[test]
+fn a_filter_is_kept_from_page_to_page() {
+    let filter = RunFilter { plan: "a b&c".to_owned(), label: "zone=eu".to_owned(), ..RunFilter::default() };
+    let mut page = HomePage { filter, older: "r-1".to_owned(), ..home("checkout") };
+    page.before.clear();
+    let says = [
+        "data-from=\"/?plan=a%20b%26c&#38;label=zone%3Deu\"",
+        "href=\"/?plan=a%20b%26c&#38;label=zone%3Deu&#38;before=r-1\"",
+        "name=\"plan\" value=\"a b&#38;c\"",
+        "name=\"label\" value=\"zone=eu\"",
+        "href=\"/?label=checkout%3Dcheckout\">checkout=checkout</a>",
+    ];
+    check(&page.render().unwrap(), &says, &["in all</span>", "<option selected"]);
+    page.filter = RunFilter { state: "finished".to_owned(), ..RunFilter::default() };
+    check(&page.render().unwrap(), &["<option selected>finished</option>"], &[]);
+    page.filter = RunFilter::default();
+    check(&page.render().unwrap(), &["data-from=\"/\"", "href=\"/?before=r-1\"", "in all</span>"], &[]);
+}
+
+#[test]
+fn a_filter_that_finds_nothing_says_so() {
+    let with = |filter| HomePage { filter, ..HomePage::default() }.render().unwrap();
+    let filter = RunFilter { plan: "checkout".to_owned(), ..RunFilter::default() };
+    check(&with(filter), &["No run is like that.", "<a href=\"/\">All runs</a>"], &["No run yet"]);
+    let fault = "label: found zone, expected KEY=VALUE".to_owned();
+    let filter = RunFilter { label: "zone".to_owned(), fault: fault.clone(), ..RunFilter::default() };
+    check(&with(filter), &[&fault, "value=\"zone\""], &["No run yet"]);
 }
 
 #[test]

@@ -90,3 +90,12 @@ pub(crate) fn readable_time(rfc3339: &str) -> String {
     };
     format!("{}{zone}", seconds.replacen('T', " ", 1))
 }
+
+/// A text as it stands in a query: all but what RFC 3986 section 2.3 calls unreserved as its bytes in percent.
+pub(crate) fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}

@@ -11,7 +11,8 @@ use crate::tables::{PHASES, Phase, Tables};
 use crate::told::SpanView;
 use crate::view::view;
 
-/// `/runs/{id}`. Binds itself to `/api/v1/runs/{id}/stream` while the run goes on.
+/// `/runs/{id}`. Its forms post (urlencoded) `note` and `labels` (`key=value, key=value`) to `/runs/{id}/note`, and nothing
+/// to `/runs/{id}/again`, `/runs/{id}/delete` and `/runs/{id}/stop`. Binds itself to `/api/v1/runs/{id}/stream` while the run goes on.
 #[derive(Clone, Debug, Default)]
 pub struct RunPage {
     /// The run's id, as in its address.
@@ -26,6 +27,10 @@ pub struct RunPage {
     pub started_at: String,
     /// The run's note, or nothing.
     pub note: String,
+    /// The run's labels, each `key=value`, literal.
+    pub labels: Vec<String>,
+    /// Which plan of the library it is of, if it is of one.
+    pub library: Option<PlanLink>,
     /// How it was sent: what the plan says of connections, TLS and time-outs.
     pub environment: Vec<Fact>,
     /// The plan as it was given; empty hides it.
@@ -44,6 +49,19 @@ pub struct RunPage {
     pub span: Option<SpanView>,
 }
 
+/// What a run that is over can be downloaded as, and the ends of the files' names.
+const DOWNLOADS: [(&str, &str); 9] = [
+    ("HTML", "html"),
+    ("JSON", "json"),
+    ("CSV", "csv"),
+    ("series CSV", "series.csv"),
+    ("JUnit", "junit.xml"),
+    ("HGRM", "hgrm"),
+    ("HLOG", "hlog"),
+    ("OpenMetrics", "om"),
+    ("Markdown", "md"),
+];
+
 /// One thing to know of how a run was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fact {
@@ -53,6 +71,15 @@ pub struct Fact {
     pub words: String,
     /// Whoever reads the results must know it, so it stands at the head of the page too.
     pub is_doubt: bool,
+}
+
+/// A version of a plan of the library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanLink {
+    /// The plan's name, as in its address.
+    pub name: String,
+    /// Its version, from 1.
+    pub version: u32,
 }
 
 /// The form that adjusts a run's load. It posts (urlencoded) `rate` or `users` to `/runs/{id}/adjust`.
@@ -168,6 +195,14 @@ impl RunTemplate<'_> {
 
     fn phases(&self) -> &'static [Phase] {
         &PHASES
+    }
+
+    fn downloads(&self) -> &'static [(&'static str, &'static str)] {
+        &DOWNLOADS
+    }
+
+    fn labels(&self) -> String {
+        self.page.labels.join(", ")
     }
 
     /// What the fields of the span hold.

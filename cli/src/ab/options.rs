@@ -15,7 +15,10 @@ const DEFAULT_TIMEOUT_S: u64 = 30;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Run(Box<Options>),
+    /// As ab shows it: on stderr, like an error.
     Usage,
+    /// By `--help`, which ab hasn't.
+    Help,
     Version,
 }
 
@@ -28,6 +31,8 @@ pub(super) struct Options {
     pub(super) time_limit_s: Option<u64>,
     pub(super) timeout_s: u64,
     pub(super) keeps_alive: bool,
+    /// A header line says `Connection: close`, which goes before `-k`.
+    pub(super) closes: bool,
     /// `-r`.
     pub(super) goes_on: bool,
     /// `-l`.
@@ -74,6 +79,7 @@ impl Options {
             time_limit_s: None,
             timeout_s: DEFAULT_TIMEOUT_S,
             keeps_alive: false,
+            closes: false,
             goes_on: false,
             lengths_may_differ: false,
             method: "GET".to_owned(),
@@ -101,8 +107,8 @@ impl Options {
 /// Reads the words of the command line.
 pub(super) fn read(words: &[String]) -> Result<Asked, Refusal> {
     let (flags, rest) = parted(words)?;
-    if flags.iter().any(|flag| flag.letter == 'h') {
-        return Ok(Asked::Usage);
+    if let Some(flag) = flags.iter().find(|flag| flag.letter == 'h') {
+        return Ok(if flag.value.is_some() { Asked::Help } else { Asked::Usage });
     }
     if flags.iter().any(|flag| flag.letter == 'V') {
         return Ok(Asked::Version);
@@ -159,7 +165,7 @@ fn take(options: &mut Options, Flag { letter, value }: Flag) -> Result<(), Refus
 fn take_of_requests(options: &mut Options, letter: char, value: String) -> Result<(), Refusal> {
     match letter {
         'T' => options.content_type = value,
-        'H' => header(options, value),
+        'H' => header(options, value)?,
         'C' => options.cookies.push(value),
         'A' => options.user = Some(value),
         'P' => options.proxy_user = Some(value),
@@ -195,17 +201,18 @@ fn post(options: &mut Options, flag: &'static str, file: String) -> Result<(), R
 }
 
 /// A header line. What becomes of the connection is not said by one here, so a `close` is taken as what it means.
-fn header(options: &mut Options, line: String) {
+fn header(options: &mut Options, line: String) -> Result<(), Refusal> {
+    let is_connection = |name: &str| name.trim().eq_ignore_ascii_case("connection");
     match line.split_once(':') {
-        Some((name, value)) if name.trim().eq_ignore_ascii_case("connection") => {
-            match value.trim().to_ascii_lowercase().as_str() {
-                "close" => options.keeps_alive = false,
-                "keep-alive" => options.keeps_alive = true,
-                _ => options.headers.push(line),
-            }
+        Some((name, value)) if is_connection(name) && value.trim().eq_ignore_ascii_case("close") => {
+            options.closes = true;
+        }
+        Some((name, _)) if is_connection(name) => {
+            return Err(Refusal::not_here(format!("-H '{line}' is not here: -k keeps connections alive")));
         }
         _ => options.headers.push(line),
     }
+    Ok(())
 }
 
 fn tls_version(name: &str) -> Result<Option<String>, Refusal> {
@@ -263,8 +270,9 @@ mod tests {
         });
         check("-i", &|o| o.method = "HEAD".to_owned());
         check("-i -m PUT", &|o| o.method = "PUT".to_owned());
-        check("-k -H Connection:close -H a:b", &|o| o.headers = vec!["a:b".to_owned()]);
-        check("-H connection:Keep-Alive", &|o| o.keeps_alive = true);
+        check("-k -H Connection:Close -H a:b", &|o| {
+            (o.keeps_alive, o.closes, o.headers) = (true, true, vec!["a:b".to_owned()]);
+        });
         check("-C a=1 -C b=2", &|o| o.cookies = vec!["a=1".to_owned(), "b=2".to_owned()]);
         check("-f TLS1.3 -I", &|o| (o.tls_version, o.hides_name) = (Some("1.3".to_owned()), true));
         check("-f all", &|_| ());
@@ -293,6 +301,7 @@ mod tests {
         check("-b 1 http://h/", 22, "-b is not here");
         check("-w http://h/", 22, "-w is not here");
         check("-x a http://h/", 22, "-x is not here");
+        check("-H Connection:keep-alive http://h/", 22, "-k keeps");
         check("-Z a http://h/", 22, "-Z is not here");
         check("-f TLS1 http://h/", 22, "-f TLS1 is not here");
     }
@@ -304,7 +313,7 @@ mod tests {
             assert_eq!(&read(&words).unwrap(), expected);
         };
         check("-h", &Asked::Usage);
-        check("-n 0 --help", &Asked::Usage);
+        check("-n 0 --help", &Asked::Help);
         check("-kV", &Asked::Version);
     }
 }

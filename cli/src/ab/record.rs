@@ -147,6 +147,11 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn records_are_small() {
+        assert_eq!(size_of::<Record>(), 48, "as docs/ab.md says");
+    }
+
+    #[test]
     fn what_the_end_of_the_run_cut_off_is_not_done() {
         assert_eq!(Record::of(&heard(HeardEnd::Cancelled)), None);
     }

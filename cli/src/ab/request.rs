@@ -25,7 +25,7 @@ pub(super) fn plan(options: &Options) -> Result<Plan, Refusal> {
         requests: Some(options.requests),
         duration: options.time_limit_s.map(|seconds| format!("{seconds}s")),
         http_version: Some("1.0".to_owned()),
-        keep_alive: Some(options.keeps_alive),
+        keep_alive: Some(options.keeps_alive && !options.closes),
         status: Some("200..999".to_owned()),
         method: Some(options.method.clone()),
         headers: headers(options),

@@ -40,7 +40,8 @@ Output
   -d             no table of percentiles
   -g FILE        a line for each request, tab-separated, for gnuplot
   -e FILE        a line for each percentile, comma-separated
-  -V, -h         version; this text
+  -V             the version
+  -h, --help     this text, with ab's exit code 22 or with 0
 
 Not here: -b, -w, -x, -y, -z and -Z, which are refused.
 ";

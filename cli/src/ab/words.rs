@@ -25,7 +25,7 @@ pub(super) fn parted(words: &[String]) -> Result<(Vec<Flag>, &[String]), Refusal
         let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else { break };
         rest = behind;
         if cluster == "-help" {
-            flags.push(Flag { letter: 'h', value: None });
+            flags.push(Flag { letter: 'h', value: Some(cluster.to_owned()) });
             continue;
         }
         let mut letters = cluster.chars();
@@ -90,7 +90,7 @@ mod tests {
         check("u -n 5", "| u -n 5");
         check("- u", "| - u");
         check("", "|");
-        check("--help", "h |");
+        check("--help", "h=-help |");
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PlanPath {
 }
 
 /// A plan's name, or what is wrong with it.
-pub(super) fn plan_name(text: &str) -> Result<PlanName, Problem> {
+pub(crate) fn plan_name(text: &str) -> Result<PlanName, Problem> {
     PlanName::new(text).ok_or_else(|| {
         let detail = "a plan's name is 1 to 100 letters, digits, dots, underscores and hyphens, and begins with a letter \
                       or a digit";

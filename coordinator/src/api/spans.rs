@@ -51,14 +51,14 @@ pub(super) struct StepQuery {
 
 /// The numbers of some seconds of a run.
 #[derive(Serialize, ToSchema)]
-pub(super) struct SpanDocument {
+pub(crate) struct SpanDocument {
     /// The first second.
-    from_s: u32,
+    pub(crate) from_s: u32,
     /// The second after the last.
-    to_s: u32,
+    pub(crate) to_s: u32,
     /// The run as its stream tells it, with the numbers of the span in the place of those of the whole run. What belongs
     /// to the run as a whole stays: state, verdict, thresholds, agents, addresses.
-    run: Snapshot,
+    pub(crate) run: Snapshot,
 }
 
 /// A run's numbers over time.
@@ -171,8 +171,19 @@ pub(super) async fn span(
     RunPath(run): RunPath,
     span: Result<Query<SpanQuery>, QueryRejection>,
 ) -> Result<Json<SpanDocument>, Problem> {
-    let excerpt = excerpt(&state, &run, &query(span)?, &StepQuery::default()).await?;
-    merging(run, move || told(&excerpt)).await.map(Json)
+    let SpanQuery { from, to } = query(span)?;
+    span_document(&state, &run, from, to).await.map(Json)
+}
+
+/// The numbers of some seconds of a run, from a first one up to another: those of its begin and end where they aren't said.
+pub(crate) async fn span_document(
+    state: &AppState,
+    run: &RunId,
+    from: Option<u32>,
+    to: Option<u32>,
+) -> Result<SpanDocument, Problem> {
+    let excerpt = excerpt(state, run, &SpanQuery { from, to }, &StepQuery::default()).await?;
+    merging(run.clone(), move || told(&excerpt)).await
 }
 
 /// The numbers of an excerpt.

@@ -1,5 +1,6 @@
 //! Whole-system tests, one process of the program and more. `CASES.md` says what the numbered ones are about.
 
+mod ab;
 mod accounts;
 mod agreement;
 mod api;
@@ -36,6 +37,7 @@ mod case_49;
 mod command_line;
 mod crash;
 mod demo;
+mod docs;
 mod health;
 mod hosts;
 mod loss;
