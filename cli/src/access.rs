@@ -61,6 +61,7 @@ fn is_open_to_all(mode: u32) -> bool {
 
 /// The targets that may be loaded.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Targets that may be loaded")]
 pub(crate) struct AllowOptions {
     /// A target that may be loaded, as often as needed: `HOST or CIDR[:PORT[-PORT]] [max RATE]`, `*.example.org`, `any`, or
     /// a socket, `unix:/run/app.sock` [default: any and all sockets; loopback only in a fleet whose coordinator is reached beyond loopback]

@@ -28,8 +28,16 @@ use crate::run::EngineOptions;
 use crate::signals::Signals;
 use crate::{notify, output, state};
 
+/// The headings of the help.
+const FILES: &str = "Files";
+const PROCESS: &str = "This process";
+
 /// What an agent is started with.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    volley agent --coordinator 127.0.0.1:7071\n  \
+    volley agent --coordinator load.internal:7071 --token-file volley.token \\\n    \
+    --allow 10.0.0.0/8 --label zone=eu")]
 pub(crate) struct Options {
     /// The coordinator's address for agents, such as 127.0.0.1:7071
     #[arg(long, value_name = "ADDR")]
@@ -48,26 +56,26 @@ pub(crate) struct Options {
     measure: bool,
     /// The folder for results until the coordinator has them, made where it is missing [default: $STATE_DIRECTORY, else
     /// $XDG_STATE_HOME/volley, else ~/.local/state/volley]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = FILES)]
     state: Option<PathBuf>,
     /// The folder for files that plans name, such as bodies and certificates; nothing beside it is read
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = FILES)]
     files: Option<PathBuf>,
     /// Keep results in memory only
-    #[arg(long, conflicts_with = "state")]
+    #[arg(long, conflicts_with = "state", help_heading = FILES)]
     no_state: bool,
     /// Where to serve /healthz, /readyz and /metrics; without it no port is open. Beyond loopback it takes a token
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", help_heading = PROCESS)]
     http: Option<SocketAddr>,
     #[command(flatten)]
     token: TokenOptions,
     #[command(flatten)]
     allow: AllowOptions,
     /// Worker threads [default: one a core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = PROCESS)]
     workers: Option<NonZeroUsize>,
     /// Whether to keep a processor awake while few requests are in flight: auto, on or off
-    #[arg(long, value_name = "WHEN", default_value_t)]
+    #[arg(long, value_name = "WHEN", default_value_t, help_heading = PROCESS)]
     spin: Spin,
 }
 

@@ -2,7 +2,22 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{ab, agent, coordinator, plan, probe, quick, run, runs, target, token};
+use crate::{
+    ab, agent, agents, completions, coordinator, man, plan, plans, probe, quick, run, runs, target, token,
+};
+
+/// What stands below the help of the whole.
+const EXAMPLES: &str = "\
+Examples:
+  volley http://127.0.0.1:8080/                 50 connections for 10 s
+  volley http://127.0.0.1:8080/ -c 10 -n 1000   exactly 1,000 requests
+  volley http://127.0.0.1:8080/ -q 200 -z 30s   200 a second, whether or not
+                                                the target keeps up
+  volley run plan.yaml                          a plan, in this process
+
+Exit codes: 0 passed; 1 could not run, or the measurement is invalid; 2 usage
+or plan; 3 coordinator or agents unreachable; 4 refused; 99 threshold broken;
+130 interrupted.";
 
 /// Loads an HTTP server and measures what it does, from this process or from a fleet of agents.
 ///
@@ -13,8 +28,8 @@ use crate::{ab, agent, coordinator, plan, probe, quick, run, runs, target, token
     version,
     args_conflicts_with_subcommands = true,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 passed; 1 could not run, or the measurement is invalid; 2 usage or plan; 3 coordinator \
-                  or agents unreachable; 4 refused; 99 threshold broken; 130 interrupted."
+    max_term_width = 80,
+    after_help = EXAMPLES
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -26,24 +41,32 @@ pub(crate) struct Arguments {
 /// What to do other than `volley URL`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a plan in this process, or on a coordinator
+    Run(run::Options),
+    /// Check plans, explain them, print their JSON Schema
+    Plan(plan::Options),
     /// Take plans over HTTP, hand them to agents, merge and show what they measure
     Coordinator(coordinator::Options),
     /// Send requests for a coordinator
     Agent(agent::Options),
-    /// Run a plan in this process, or on a coordinator
-    Run(run::Options),
-    /// Look at the runs of a coordinator, stop and adjust them
+    /// Look at the runs of a coordinator, stop, adjust, label and remove them
     Runs(runs::Options),
-    /// Ask a service's /healthz or /readyz, for health checks in containers
-    Probe(probe::Options),
-    /// Print a new token, for coordinators that listen beyond loopback
-    Token(token::Options),
+    /// Look at the agents of a coordinator, and drain them
+    Agents(agents::Options),
+    /// Look at the library of plans of a coordinator, save and remove plans
+    Plans(plans::Options),
+    /// Send as ab does, by its flags, and report in its manner
+    Ab(ab::Options),
     /// Serve the echo target, which answers by path: /bytes/2048, /delay/20ms, /status/503 and more
     Target(target::Options),
-    /// Look at plans
-    Plan(plan::Options),
-    /// Load a URL with ApacheBench's flags and print its report
-    Ab(ab::Options),
+    /// Print a new token, for coordinators that listen beyond loopback
+    Token(token::Options),
+    /// Ask a service's /healthz or /readyz, for health checks in containers
+    Probe(probe::Options),
+    /// Print what a shell completes
+    Completions(completions::Options),
+    /// Print the manual page, or write all of them
+    Man(man::Options),
 }
 
 #[cfg(test)]
@@ -55,6 +78,30 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    /// The help of a command and of all below it is no wider than a terminal, and says something of each option.
+    fn check_help(command: &mut clap::Command, name: &str) {
+        let help = command.render_long_help().to_string();
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{name}: {} is told nothing of", argument.get_id());
+        }
+        assert!(command.get_about().is_some(), "{name} is told nothing of");
+        for own in command.get_subcommands_mut() {
+            let name = format!("{name} {}", own.get_name());
+            check_help(own, &name);
+        }
+    }
+
+    #[test]
+    fn help_fits_a_terminal_and_tells_every_option() {
+        let mut command = Arguments::command();
+        command.build();
+        check_help(&mut command, "volley");
+        assert!(command.render_long_help().to_string().contains("Examples:"));
     }
 
     /// Says what came of the arguments: the beginning of the subcommand's debug form, or of the error.
@@ -99,6 +146,15 @@ mod tests {
         check("coordinator --store memory", "store: Some(\"memory\")");
         check("agent --coordinator h:1 --name n", "name: Some(\"n\")");
         check("plan check plan.yaml", "Check");
+        check("plan check a.yaml b.yaml", "files: [\"a.yaml\", \"b.yaml\"]");
+        check("plan explain a.yaml", "Explain");
+        check("plan schema", "Schema");
+        check("completions zsh", "Zsh");
+        check("man d", "folder: Some(\"d\")");
+        check("agents drain a", "Drain");
+        check("plans put a b --new", "new: true");
+        check("runs ls --all --state running", "all: true");
+        check("runs label r1 a=b c-", "Label");
         check("token", "Token");
         check("probe http://127.0.0.1:1/healthz", "Probe");
         check("runs ls", "coordinator: \"http://127.0.0.1:7070\"");
@@ -113,6 +169,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         check("", "Usage");
+        check("http://x/ -n 30s", "for a duration use -z 30s");
+        check("http://x/ -c 30s", "a whole number from 1 up");
+        check("runs label r1 a", "KEY=VALUE");
+        check("runs ls --all --limit 5", "cannot be used with");
+        check("runs ls --limit 0", "1..=10000");
+        check("plan check", "required");
         check("http://x/ -d a -D b", "cannot be used with");
         check("http://x/ -d a --body-size 1B", "cannot be used with");
         check("http://x/ -D a --body-size 1B", "cannot be used with");

@@ -21,6 +21,10 @@ use crate::{notify, output, state};
 
 /// What a coordinator is started with.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    volley coordinator\n  \
+    volley coordinator --http 0.0.0.0:7070 --agents 0.0.0.0:7071 \\\n    \
+    --token-file volley.token --allow 10.0.0.0/8")]
 pub(crate) struct Options {
     /// Where REST and the pages are served; port 0 takes any free one. Beyond loopback it takes a token
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7070")]

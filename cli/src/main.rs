@@ -3,14 +3,19 @@
 mod ab;
 mod access;
 mod agent;
+mod agents;
 mod arguments;
+mod at;
+mod completions;
 mod coordinator;
 mod exit;
 mod format;
 mod logging;
+mod man;
 mod notify;
 mod output;
 mod plan;
+mod plans;
 mod probe;
 mod processor;
 mod progress;
@@ -42,10 +47,14 @@ fn main() -> ExitCode {
         Some(Command::Agent(options)) => agent::main(options),
         Some(Command::Run(options)) => run::main(&options),
         Some(Command::Runs(options)) => runs::main(&options),
+        Some(Command::Agents(options)) => agents::main(&options),
+        Some(Command::Plans(options)) => plans::main(&options),
         Some(Command::Token(_)) => token::main(),
         Some(Command::Probe(options)) => probe::main(options),
         Some(Command::Target(options)) => target::main(&options),
         Some(Command::Plan(options)) => plan::main(&options),
+        Some(Command::Completions(options)) => completions::main(&options),
+        Some(Command::Man(options)) => man::main(&options),
         None => quick::main(arguments.quick),
     };
     ended.unwrap_or_else(|failure| failure.report()).code()

@@ -16,6 +16,7 @@ const SHOWN_CHARS: usize = 200;
 
 /// Whom to ask.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  volley probe http://127.0.0.1:7070/readyz")]
 pub(crate) struct Options {
     /// The address, such as http://127.0.0.1:7070/healthz
     url: Url,

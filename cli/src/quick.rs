@@ -3,12 +3,14 @@
 mod body;
 mod connect;
 pub(crate) mod files;
+mod hints;
 mod tls;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
 use clap::Args;
 use volley_agent::Spin;
+use volley_plan::units::parse_duration;
 use volley_plan::{Model, Plan, QuickPlan};
 
 use crate::access::AllowOptions;
@@ -20,6 +22,11 @@ use connect::ConnectOptions;
 pub(crate) use connect::basic_authorization;
 use tls::TlsOptions;
 
+/// The headings of the help.
+const LOAD: &str = "Load";
+const REQUEST: &str = "Requests";
+const PROCESS: &str = "This process";
+
 /// The flags.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -27,51 +34,53 @@ pub(crate) struct Options {
     url: Option<String>,
     /// Connections. Without a rate each sends its next request once it has its answer [default: 50]; with one it is the
     /// most that are open, and requests wait for one
-    #[arg(short, value_name = "N")]
+    #[arg(short, value_name = "N", value_parser = count, help_heading = LOAD)]
     connections: Option<NonZeroU64>,
-    /// Requests a second in all, sent when they are due whether or not answers come; also as 90/m or 5000/h
-    #[arg(short = 'q', long, value_name = "RATE")]
+    /// Requests a second in all (in hey of each connection), sent when they are due whether or not answers come; also as
+    /// 90/m or 5000/h
+    #[arg(short = 'q', long, value_name = "RATE", help_heading = LOAD)]
     rate: Option<String>,
     /// Requests to send, exactly
-    #[arg(short = 'n', value_name = "N")]
+    #[arg(short = 'n', value_name = "N", value_parser = count, help_heading = LOAD)]
     requests: Option<NonZeroU64>,
-    /// How long to send; requests in flight at its end are cut off and counted so [default: 10s without -n]
-    #[arg(short = 'z', value_name = "DURATION")]
+    /// How long to send (in wrk -d, in ab -t); requests in flight at its end are cut off and counted so [default: 10s
+    /// without -n]
+    #[arg(short = 'z', value_name = "DURATION", help_heading = LOAD)]
     duration: Option<String>,
     /// How long to send before measuring begins; its requests are counted apart
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = LOAD)]
     warmup: Option<String>,
     /// How requests of a rate follow each other: uniform or poisson [default: uniform]
-    #[arg(long, value_name = "KIND", requires = "rate")]
+    #[arg(long, value_name = "KIND", requires = "rate", help_heading = LOAD)]
     arrivals: Option<String>,
     /// Requests of a rate that may be in flight; those that are due beyond are missed [default: by rate and time-out]
-    #[arg(long, value_name = "N", requires = "rate")]
+    #[arg(long, value_name = "N", requires = "rate", help_heading = LOAD)]
     max_in_flight: Option<NonZeroU64>,
     /// The request method
-    #[arg(short, visible_short_alias = 'X', value_name = "METHOD")]
+    #[arg(short, visible_short_alias = 'X', value_name = "METHOD", help_heading = REQUEST)]
     method: Option<String>,
     /// The version that requests are sent in, 1.0 or 1.1 [default: 1.1]
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", help_heading = REQUEST)]
     http_version: Option<String>,
     /// A header line, as often as needed
-    #[arg(short = 'H', value_name = "NAME: VALUE")]
+    #[arg(short = 'H', value_name = "NAME: VALUE", help_heading = REQUEST)]
     headers: Vec<String>,
     #[command(flatten)]
     body: BodyOptions,
     /// The body's content type
-    #[arg(short = 'T', value_name = "TYPE")]
+    #[arg(short = 'T', value_name = "TYPE", help_heading = REQUEST)]
     content_type: Option<String>,
-    /// The most that a request may take; a bare number is seconds [default: 10s]
-    #[arg(short, value_name = "DURATION")]
+    /// The most that a request may take (in wrk the number of threads); a bare number is seconds [default: 10s]
+    #[arg(short, value_name = "DURATION", help_heading = REQUEST)]
     timeout: Option<String>,
     /// A connection for each request
-    #[arg(long, visible_alias = "disable-keepalive")]
+    #[arg(long, visible_alias = "disable-keepalive", help_heading = REQUEST)]
     no_keep_alive: bool,
-    /// Worker threads [default: one a core]
-    #[arg(long, value_name = "N")]
+    /// Worker threads (in wrk -t) [default: one a core]
+    #[arg(long, value_name = "N", help_heading = PROCESS)]
     workers: Option<NonZeroUsize>,
     /// Whether to keep a processor awake while few requests are in flight: auto, on or off
-    #[arg(long, value_name = "WHEN", default_value_t)]
+    #[arg(long, value_name = "WHEN", default_value_t, help_heading = PROCESS)]
     spin: Spin,
     #[command(flatten)]
     allow: AllowOptions,
@@ -90,7 +99,9 @@ pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
     let engine = EngineOptions { workers, spin, files: Some(files::FOLDER.into()), listener: None };
     let told = options.told.clone();
     let allow = options.allow.list_here()?;
+    let hints = if told.is_quiet() { Vec::new() } else { hints::hints(&options) };
     let plan = plan(options)?;
+    hints.iter().for_each(|hint| output::say(&format!("hint: {hint}")));
     let model = match plan.load.model {
         Model::Closed(_) => "each user sends again once it has its answer",
         Model::Open(_) => "requests are sent when they are due, and latency counts from then",
@@ -137,6 +148,16 @@ fn plan(options: Options) -> Result<Plan, Failure> {
         ..QuickPlan::default()
     };
     quick.into_plan().map_err(|faults| Failure::new(Exit::Usage, faults.to_string()))
+}
+
+/// A number of requests or connections.
+fn count(text: &str) -> Result<NonZeroU64, String> {
+    let expected = || {
+        let is_time = parse_duration(text).is_ok();
+        let hint = if is_time { format!("; for a duration use -z {text}") } else { String::new() };
+        format!("expected a whole number from 1 up{hint}")
+    };
+    text.parse().map_err(|_| expected())
 }
 
 /// hey takes `-t 20` as seconds and oha `-q 100` as requests a second, and so do people's scripts.

@@ -8,6 +8,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use volley_coordinator::Token;
 
 use crate::exit::{Exit, Failure, OrExit as _};
@@ -18,6 +19,9 @@ const CONNECT: Duration = Duration::from_secs(5);
 pub(crate) const ANSWER: Duration = Duration::from_secs(30);
 /// Most of an answer that is no problem document that is shown.
 const SHOWN_CHARS: usize = 500;
+
+/// What is said of an answer that can't be read.
+const UNKNOWN: &str = "the coordinator's answer is none that this version knows";
 
 /// A client of one coordinator.
 pub(crate) struct Rest {
@@ -67,6 +71,21 @@ impl Rest {
         self.client.request(method, format!("{}api/v1/{path}", self.base))
     }
 
+    /// The same, with parameters behind its `?`.
+    pub(crate) fn request_with(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> RequestBuilder {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}api/v1/{path}", self.base.path()));
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        self.client.request(method, url)
+    }
+
     /// Sends a request whose answer is due within this time.
     pub(crate) async fn send(&self, request: RequestBuilder, within: Duration) -> Result<Response, Failure> {
         let sent = request.timeout(within).send().await.map_err(reqwest::Error::without_url);
@@ -80,14 +99,32 @@ impl Rest {
         answer: Response,
         file: Option<&Path>,
     ) -> Result<T, Failure> {
+        let body = Self::body(answer, file).await?;
+        Ok(serde_json::from_slice(&body).context(UNKNOWN)?)
+    }
+
+    /// What a JSON document of the coordinator says.
+    pub(crate) fn known<T: DeserializeOwned>(document: Value) -> Result<T, Failure> {
+        Ok(serde_json::from_value(document).context(UNKNOWN)?)
+    }
+
+    /// Has something done whose answer says nothing more.
+    pub(crate) async fn do_it(&self, request: RequestBuilder) -> Result<(), Failure> {
+        self.text(request, None).await.map(|_| ())
+    }
+
+    /// The text of an answer, or the failure that it tells of.
+    pub(crate) async fn text(&self, request: RequestBuilder, file: Option<&Path>) -> Result<String, Failure> {
+        let answer = self.send(request, ANSWER).await?;
+        let body = Self::body(answer, file).await?;
+        Ok(String::from_utf8(body).context("the coordinator's answer is no text")?)
+    }
+
+    async fn body(answer: Response, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
         let status = answer.status();
         let body = answer.bytes().await.map_err(reqwest::Error::without_url);
         let body = body.context("the coordinator's answer was cut short").or_exit(Exit::Unreachable)?;
-        if !status.is_success() {
-            return Err(refusal(status, &body, file));
-        }
-        let read = serde_json::from_slice(&body);
-        Ok(read.context("the coordinator's answer is none that this version knows")?)
+        if status.is_success() { Ok(body.into()) } else { Err(refusal(status, &body, file)) }
     }
 
     /// Both at once, where no plan is sent.

@@ -29,21 +29,24 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What to run, and where.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    volley run plan.yaml\n  \
+    volley run plan.yaml --coordinator http://load.internal:7070 --junit out.xml")]
 pub(crate) struct Options {
     /// A plan in YAML or JSON
     plan: PathBuf,
     /// The coordinator to run it on, such as http://127.0.0.1:7070 [default: this process]
-    #[arg(long, value_name = "URL", env = "VOLLEY_COORDINATOR")]
+    #[arg(long, value_name = "URL", env = "VOLLEY_COORDINATOR", hide_env_values = true)]
     coordinator: Option<String>,
     #[command(flatten)]
     token: TokenOptions,
     #[command(flatten)]
     allow: AllowOptions,
     /// Worker threads, in a run of this process [default: one a core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "This process")]
     workers: Option<NonZeroUsize>,
     /// Whether to keep a processor awake while few requests are in flight, in a run of this process: auto, on or off
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", help_heading = "This process")]
     spin: Option<Spin>,
     #[command(flatten)]
     told: TellOptions,
@@ -51,6 +54,7 @@ pub(crate) struct Options {
 
 /// How a run and its results are told.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Results")]
 pub(crate) struct TellOptions {
     /// Print the results as one JSON document
     #[arg(long)]
@@ -197,7 +201,7 @@ async fn follow(
 }
 
 /// The exit code that a run's end means.
-fn exit(document: &RunDocument) -> Exit {
+pub(crate) fn exit(document: &RunDocument) -> Exit {
     let progress = &document.progress;
     let reason = progress.stop_reason.as_deref();
     let no_agent = reason == Some("could_not_run") && progress.agents.is_empty();

@@ -55,6 +55,7 @@ pub(crate) fn summary(document: &RunDocument, cpu: Option<CpuTime>, colours: boo
         progress.statuses.iter().map(|s| format!("{}: {}", s.status, count(s.count))),
     );
     list(&mut text, "errors", progress.errors.iter().map(error));
+    list(&mut text, "", advice(&progress.errors).into_iter());
     row(&mut text, "bytes", &transferred(whole));
     row(&mut text, "connections", &connections(&whole.connections));
     list(&mut text, "TLS", tls(document).into_iter());
@@ -205,6 +206,15 @@ fn error(error: &ErrorCount) -> String {
     let by_kind = || ErrorKind::from_name(kind).map_or(kind.as_str(), |kind| kind.words());
     let words = if words.is_empty() { by_kind() } else { words };
     format!("{} × {words} ({})", count(error.count), phase_words(phase))
+}
+
+/// What to do about errors that have a cure here.
+fn advice(errors: &[ErrorCount]) -> Option<String> {
+    let is_distrust = |error: &ErrorCount| error.kind == ErrorKind::TlsCertificate.name();
+    errors.iter().any(is_distrust).then(|| {
+        "a certificate of one's own is trusted with --cacert FILE (tls: { ca } in a plan), any at all with -k (insecure)"
+            .to_owned()
+    })
 }
 
 fn phase_words(name: &str) -> String {

@@ -12,6 +12,7 @@ use crate::signals::Signals;
 
 /// What the echo target is started with.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  volley target --listen 127.0.0.1:7080")]
 pub(crate) struct Options {
     /// The address to listen on; port 0 takes any free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use volley_coordinator::{Token, serve_router};
@@ -64,16 +64,55 @@ async fn answer(State(asked): State<Arc<Mutex<Vec<String>>>>, request: Request) 
         return (StatusCode::UNAUTHORIZED, json!({"title": "no token"}).to_string()).into_response();
     }
     let (method, uri) = (request.method().to_string(), request.uri().to_string());
+    let is_conditional = request.headers().contains_key("if-match");
     let body = axum::body::to_bytes(request.into_body(), BODY_BYTES_MAX).await.unwrap();
     asked.lock().unwrap().push(format!("{method} {uri} {}", String::from_utf8_lossy(&body)));
     let path = uri.split('?').next().unwrap_or_default();
     let (status, said) = match (method.as_str(), path) {
         ("POST", "/api/v1/runs") => (201, document()),
-        ("GET", "/api/v1/runs") => (200, json!({ "runs": [document()] })),
-        ("GET", "/api/v1/runs/r1") => (200, document()),
+        ("GET", "/api/v1/runs") => (200, runs(&uri)),
+        ("GET" | "PATCH", "/api/v1/runs/r1") => (200, document()),
+        ("DELETE", "/api/v1/runs/r1" | "/api/v1/plans/a") => (204, json!("")),
+        ("GET", "/api/v1/agents") => {
+            (200, json!({ "agents": agents(), "add_agent_command": "volley agent" }))
+        }
+        ("PATCH", "/api/v1/agents/00000000000000a1") => (200, agents()[0].clone()),
+        ("GET", "/api/v1/plans") => (200, json!({ "plans": [plan(2)] })),
+        ("GET", "/api/v1/plans/a") => return "target: http://h/\n".into_response(),
+        ("GET", "/api/v1/plans/a/versions") => {
+            (200, json!({ "versions": [{ "version": 2, "saved_at": "T", "etag": "\"e\"" }] }))
+        }
+        ("PUT", "/api/v1/plans/a") if is_conditional => (412, json!({"title": "Precondition failed"})),
+        ("PUT", "/api/v1/plans/a") => (200, plan(2)),
+        ("PUT", "/api/v1/plans/b") => (201, plan(1)),
+        ("PUT", "/api/v1/plans/faulty") => {
+            let fault = json!({"line": 1, "column": 9, "detail": "target: wrong", "hint": "right"});
+            (422, json!({"title": "Faults", "errors": [fault]}))
+        }
         ("POST", "/api/v1/runs/r1/stop") => (202, document()),
         ("POST", "/api/v1/runs/r1/adjust") => (202, json!({"at_s": 12.34})),
         _ => (404, json!({"title": "Not found", "detail": "there is no run of this name"})),
     };
     (StatusCode::from_u16(status).unwrap(), said.to_string()).into_response()
+}
+
+/// One page of runs, or the first and the last of two.
+fn runs(uri: &str) -> Value {
+    let next = (uri.contains("plan=paged") && !uri.contains("cursor=")).then_some("r1");
+    json!({ "runs": [document()], "next_cursor": next })
+}
+
+/// Three agents, two of which share a name.
+fn agents() -> Vec<Value> {
+    let agent = |number: &str, name: &str| {
+        json!({
+            "name": name, "incarnation": number, "version": "1.2.3", "workers": 2, "labels": {"zone": "eu"},
+            "state": "busy", "run": "r1", "drift_ms": null, "outlier": null,
+        })
+    };
+    vec![agent("00000000000000a1", "one"), agent("00000000000000a2", "two"), agent("00000000000000a3", "two")]
+}
+
+fn plan(version: u32) -> Value {
+    json!({"name": "a", "version": version, "saved_at": "T", "load": "5 users closed", "target": "http://h/"})
 }

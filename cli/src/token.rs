@@ -7,6 +7,7 @@ use crate::output;
 
 /// Nothing to say.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  (umask 077 && volley token > volley.token)")]
 pub(crate) struct Options {}
 
 /// Prints 256 random bits from the system's generator as hex digits: nobody guesses them.

@@ -11,10 +11,11 @@ use crate::exit::{Exit, Failure, OrExit as _};
 
 /// The body.
 #[derive(Debug, Args)]
+#[command(next_help_heading = super::REQUEST)]
 pub(super) struct BodyOptions {
-    /// The body
+    /// The body, sent as it stands (in wrk the duration, which is -z here)
     #[arg(short = 'd', value_name = "TEXT", conflicts_with_all = ["body_file", "body_size"])]
-    body: Option<String>,
+    pub(super) body: Option<String>,
     /// The body, from a file, streamed for each request
     #[arg(short = 'D', value_name = "FILE", conflicts_with = "body_size")]
     body_file: Option<PathBuf>,

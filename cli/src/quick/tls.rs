@@ -14,7 +14,7 @@ use crate::exit::Failure;
 pub(super) struct TlsOptions {
     /// Take any certificate (in ab, -k keeps connections alive, as happens here without it)
     #[arg(short = 'k', long)]
-    insecure: bool,
+    pub(super) insecure: bool,
     /// PEM certificates to trust in place of this machine's own
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,

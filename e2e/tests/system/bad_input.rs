@@ -4,66 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use volley_e2e::{Coordinator, Fleet, Reply, Server, volley};
 use volley_plan::link::{FromAgent, Hello, Incarnation, ToAgent};
 
 use crate::play;
-
-/// Two faults: a key that is misspelt, and a duration without its unit.
-const FAULTY: &str = "target: http://127.0.0.1:1/\nuser: 5\nduration: 10\n";
-
-#[test]
-fn case_49_faults_of_a_plan_over_rest() {
-    let fleet = Fleet::start(1);
-    let (status, body) = fleet.api().post("/api/v1/runs", "application/yaml", FAULTY);
-    assert_eq!(status, 422, "{body}");
-    let problem: Value = serde_json::from_str(&body).expect("a problem document");
-    let errors = problem["errors"].as_array().expect("a list of errors");
-    let place = |error: &Value| (error["pointer"].clone(), error["line"].clone(), error["column"].clone());
-    let places: Vec<_> = errors.iter().map(place).collect();
-    assert!(places.contains(&("/user".into(), 2.into(), 1.into())), "{body}");
-    assert!(places.contains(&("/duration".into(), 3.into(), 11.into())), "{body}");
-    assert!(body.contains("did you mean"), "{body}");
-    assert_eq!(fleet.api().get("/api/v1/runs")["runs"], Value::Array(Vec::new()));
-}
-
-#[test]
-fn case_49_faults_of_a_plan_on_the_command_line() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let file = dir.path().join("plan.yaml");
-    fs::write(&file, FAULTY).expect("the plan can be written");
-    let file = file.to_str().expect("a path in UTF-8");
-    for arguments in
-        [&["plan", "check", file][..], &["run", file], &["run", file, "--coordinator", "http://127.0.0.1:1"]]
-    {
-        let outcome = volley(arguments).exited(2);
-        for part in [format!("{file}:2:1: user"), format!("{file}:3:11: duration"), "did you mean".to_owned()]
-        {
-            assert!(outcome.stderr.contains(&part), "{part} in {outcome:?}");
-        }
-        assert_eq!(outcome.stdout, "");
-    }
-    let missing = volley(&["run", "/no/such/plan.yaml"]).exited(2);
-    assert!(missing.stderr.contains("/no/such/plan.yaml"), "{missing:?}");
-}
-
-#[test]
-fn case_49_faults_of_flags() {
-    for (arguments, part) in [
-        (&["ftp://127.0.0.1/"][..], "URL"),
-        (&["http//x"], "URL"),
-        (&["http://127.0.0.1:1/", "-z", "10minuts"], "-z"),
-        (&["http://127.0.0.1:1/", "-n", "-5"], "-5"),
-        (&["http://127.0.0.1:1/", "-H", "nocolon"], "-H"),
-        (&["http://127.0.0.1:1/", "--no-such-flag"], "--no-such-flag"),
-        (&["http://127.0.0.1:1/", "-D", "/no/such/body"], "/no/such/body"),
-    ] {
-        let outcome = volley(arguments).exited(2);
-        assert!(outcome.stderr.contains(part), "{part} in {outcome:?}");
-        assert_eq!(outcome.stdout, "");
-    }
-}
 
 #[test]
 fn a_run_without_an_agent_says_how_to_add_one() {

@@ -33,6 +33,7 @@ mod case_43;
 mod case_45;
 mod case_46;
 mod case_47;
+mod case_49;
 mod command_line;
 mod crash;
 mod demo;

@@ -1,7 +1,7 @@
 //! Whom a plan asks, and how its requests get there.
 
 use super::rows::Rows;
-use crate::model::{Connect, Destination, Family, HttpOptions, Model, Resolve, Tls, TlsVersion};
+use crate::model::{Connect, Destination, Family, HttpOptions, HttpVersion, Model, Resolve, Tls, TlsVersion};
 use crate::units::duration_in_words;
 use crate::words::counted;
 use crate::{Plan, Remote};
@@ -13,6 +13,9 @@ pub(super) fn tell(plan: &Plan, rows: &mut Rows) {
     rows.tell("target", &plan.url());
     rows.tell("connections", &connections(plan));
     rows.list("", way(plan));
+    if plan.http.version == HttpVersion::V1_0 {
+        rows.tell("HTTP", "1.0, in which a connection is kept only where both sides say so");
+    }
     if plan.target.is_tls() {
         rows.tell("TLS", &tls(&plan.http.tls, plan.target.host()));
     }
@@ -51,6 +54,9 @@ fn way(plan: &Plan) -> Vec<String> {
         )];
     }
     let mut lines = Vec::new();
+    if let Some(proxy) = &connect.proxy {
+        lines.push(format!("they go through the proxy at {}", proxy.at));
+    }
     if !connect.to.is_empty() {
         let to = named(connect.to.iter());
         lines.push(format!(

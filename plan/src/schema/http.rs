@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::rule::{none_of, when};
 use super::scalar::{
-    Address, Family, File, HeaderName, Host, OneOrMore, Remote, Resolve, ServerName, Socket, Time, TlsVersion,
+    Address, Family, File, HeaderName, HeaderValue, Host, HttpVersion, OneOrMore, Remote, Resolve,
+    ServerName, Socket, Time, TlsVersion,
 };
 
-/// The keys of [`Http`], which may stand at the top.
+/// The keys of [`Shared`].
 pub(super) const KEYS: &[&str] = &[
     "keep_alive",
     "timeout",
@@ -26,6 +27,15 @@ pub(super) const KEYS: &[&str] = &[
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Http {
+    /// The version that requests are sent in. Default: 1.1.
+    version: Option<HttpVersion>,
+    #[schemars(flatten)]
+    shared: Shared,
+}
+
+/// The keys that may stand at the top too.
+#[derive(JsonSchema)]
+pub(super) struct Shared {
     /// Whether a connection serves more than one request. Default: true.
     keep_alive: Option<bool>,
     /// The most that a whole request may take, connecting included and the wait for a connection not, 1ms to 24h. Default:
@@ -83,12 +93,16 @@ fn pairs() -> Value {
 
 /// Where connections go and come from; `Host`, SNI and the name that the certificate must be of stay as they are.
 #[derive(JsonSchema)]
-#[schemars(deny_unknown_fields, extend("dependencies" = { "unix": none_of(["to", "family", "resolve", "from"]) }))]
+#[schemars(deny_unknown_fields, extend("dependencies" = one_way()))]
 pub(super) struct Connect {
     /// A host and port that connections go to, or a list of up to 256, in turn. Default: the target.
     to: Option<OneOrMore<Remote, 256, false>>,
     /// A Unix socket that they go to, by its whole path; none of the other keys goes with it.
     unix: Option<Socket>,
+    /// A proxy for HTTP that they go to, host and port; not with `to`.
+    proxy: Option<Remote>,
+    /// What `Proxy-Authorization` tells the proxy; with `proxy`.
+    proxy_authorization: Option<HeaderValue>,
     /// Only addresses of this family are used. Default: any.
     family: Option<Family>,
     /// How often names are resolved: `once`, before the run begins; for each `connection`; or again after a time from 1s to
@@ -96,4 +110,13 @@ pub(super) struct Connect {
     resolve: Option<Resolve>,
     /// An address that they come from, or a list of up to 256, in turn. Default: what the system chooses.
     from: Option<OneOrMore<Address, 256, false>>,
+}
+
+/// Connections go one way: to a socket, which has no address, to a proxy, or to hosts.
+fn one_way() -> Value {
+    json!({
+        "unix": none_of(["to", "proxy", "family", "resolve", "from"]),
+        "proxy": none_of(["to"]),
+        "proxy_authorization": ["proxy"],
+    })
 }

@@ -8,7 +8,7 @@ use super::http::{self, Http};
 use super::load::{self, Load};
 use super::pattern;
 use super::rule::{at_most_one, none_of, some_of, when};
-use super::scalar::{Method, Name, SomeRate, Target, Time, Version};
+use super::scalar::{HttpVersion, Method, Name, SomeRate, Target, Time, Version};
 use super::scenarios::{self, Scenarios};
 use super::thresholds::Threshold;
 
@@ -35,8 +35,10 @@ pub(super) struct Plan {
     shared: load::Shared,
     /// How requests and connections are handled; its keys may stand at the top instead.
     http: Option<Http>,
+    /// The version of HTTP that requests are sent in. Default: 1.1.
+    http_version: Option<HttpVersion>,
     #[schemars(flatten)]
-    http_at_the_top: Http,
+    http_shared: http::Shared,
     /// What an iteration does, by names; in place of `method`, `headers`, `body` and the like at the top.
     scenarios: Option<Scenarios>,
     /// The method, as it is sent. Default: GET.
@@ -68,7 +70,7 @@ fn forms() -> Value {
     let bare = json!({ "properties": { "target": { "pattern": pattern::url("/?") } } });
     json!({ "dependencies": {
         "load": none_of(STEADY.iter().chain(load::SHARED).copied()),
-        "http": none_of(http::KEYS.iter().copied()),
+        "http": none_of(http::KEYS.iter().copied().chain(["http_version"])),
         "scenarios": { "allOf": [request, bare] },
     } })
 }

@@ -91,6 +91,8 @@ scalars! {
             string(&pattern::whole(&pattern::time()), "once, connection, or a duration such as 30s"),
         ]
     });
+    /// A version of HTTP.
+    HttpVersion = json_schema!({ "enum": [1.0, 1.1, "1.0", "1.1"] });
     /// A version of TLS.
     TlsVersion = json_schema!({ "enum": [1.2, 1.3, "1.2", "1.3"] });
     /// Whether the body waits for the target's word, for a second at most (`true`) or so long.

@@ -12,6 +12,8 @@ const MORE: &[&str] = &[
     "target: http://h\nload: { stages: [{ users: 5 }], iterations_per_user: 3, pacing: 2s }\n",
     "target: http://h/a\nusers: 3\nduration: 10s\nwarmup: 1s\npacing: 1s\ntolerate: 0.5%\ndrain: 0s\nmethod: PUT\n\
      body_size: 1.5KiB\nask_first: true\ncheck: { status: 404, body: { bytes: 0 } }\nidle_timeout: 1s\nname: 42\n",
+    "target: http://h\nusers: 1\nduration: 1s\nhttp_version: 1.0\nconnect: { proxy: \"p:80\", proxy_authorization: Basic x }\n",
+    "target: http://h\nusers: 1\nduration: 1s\nhttp: { version: \"1.1\" }\n",
     "target: http://h/a\nrate: 90/m\nduration: 1m\nfirst_byte_timeout: 1s\nnumber_header: x-number\nkeep_alive: false\n\
      body_file: a/b.bin\nask_first: 250ms\narrivals: uniform\nmax_in_flight: 50\nconnections: 10\nversion: 1\n\
      thresholds: [p99 < 1s, { expect: \"errors{kind=reset} <= 3\", over: 10s, after: 5s, abort: true, min_samples: 5 }]\n",

@@ -42,6 +42,8 @@ const EXCEPTIONS: &[(&str, &[&str])] = &[
             "found a warm-up without load, since the first stage starts at zero",
         ],
     ),
+    ("1 and 1.0 are the same number", &["found `1`, expected `1.0` or `1.1`"]),
+    ("steps are looked through", &["found 1.0 beside `ask_first`, for which it has no word"]),
     ("steps are counted over a scenario", &["counts requests, but an iteration of this plan sends several"]),
     (
         "a name is looked up, or compared with others",
