@@ -24,6 +24,7 @@ packages_of() {
     node) echo nodejs ;;
     nginx) echo nginx-light ;;
     chromium) echo chromium fonts-dejavu-core ;;
+    ab) echo apache2-utils ;;
     ip | ss) echo iproute2 ;;
     unshare) echo util-linux ;;
     venv) echo python3-venv ;;

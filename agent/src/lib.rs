@@ -32,7 +32,7 @@ pub use dial::{DialError, DialOptions, dial};
 pub use leaving::Shutdown;
 pub use options::AgentOptions;
 pub use status::Status;
-pub use volley_engine::Spin;
+pub use volley_engine::{Heard, HeardAnswer, HeardEnd, HeardTls, Listener, Listening, Spin};
 
 #[cfg(test)]
 mod testing;

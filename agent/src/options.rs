@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use volley_engine::{Clock, Spin};
+use volley_engine::{Clock, Listening, Spin};
 use volley_plan::allow::AllowList;
 use volley_plan::link::{Hello, Incarnation, PROTOCOL};
 use volley_proto::limits::{MAX_CAPACITY, MAX_WEIGHT};
@@ -37,6 +37,8 @@ pub struct AgentOptions {
     pub files: Option<PathBuf>,
     /// The directory in which results that are not delivered outlive the process; without one they are in memory only.
     pub state: Option<PathBuf>,
+    /// Who in this process is told of each request, if somebody is.
+    pub listener: Option<Listening>,
 }
 
 impl Default for AgentOptions {
@@ -52,6 +54,7 @@ impl Default for AgentOptions {
             allow: Arc::new(AllowList::anything()),
             files: None,
             state: None,
+            listener: None,
         }
     }
 }
@@ -74,7 +77,8 @@ impl AgentOptions {
     /// What its engines are made with.
     pub(crate) fn means(&self, clock: Clock) -> Means {
         let (allow, files) = (Arc::clone(&self.allow), self.files.clone());
-        Means { clock, workers: self.workers(), spin: self.spin, allow, files }
+        let listener = self.listener.clone();
+        Means { clock, workers: self.workers(), spin: self.spin, allow, files, listener }
     }
 
     fn workers(&self) -> usize {

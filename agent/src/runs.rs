@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use volley_engine::{Clock, Event, Setup, Spin};
+use volley_engine::{Clock, Event, Listening, Setup, Spin};
 use volley_plan::allow::AllowList;
 use volley_plan::link::{FromAgent, Incarnation, Lease, Order, Progress, RunId, Share};
 use volley_plan::{Adjust, Plan};
@@ -43,6 +43,8 @@ pub struct Means {
     pub allow: Arc<AllowList>,
     /// The folder for files that plans name.
     pub files: Option<PathBuf>,
+    /// Who is told of each request, if somebody is.
+    pub listener: Option<Listening>,
 }
 
 /// What an order to prepare says.
@@ -166,8 +168,8 @@ impl Runs {
         let Means { clock, workers, spin, .. } = self.means;
         let Prepare { share, seed, adjusted, .. } = order;
         let (plan, allow) = (permit.plan(), Arc::new(permit.addresses()));
-        let files = self.means.files.clone();
-        (self.launch)(Setup { plan, share, adjusted, allow, workers, seed, clock, spin, files })
+        let (files, listener) = (self.means.files.clone(), self.means.listener.clone());
+        (self.launch)(Setup { plan, share, adjusted, allow, workers, seed, clock, spin, files, listener })
     }
 
     /// Ends the run at hand for another one. What it measured stays in the journal.

@@ -187,7 +187,8 @@ impl Engines {
     /// Runs of an agent that has this rule for what it may do.
     pub(crate) fn runs_allowed(&self, rule: &str) -> Runs {
         let allow = Arc::new(AllowList::parse([rule]).expect("a good rule"));
-        let means = Means { clock: Clock::start(), workers: 3, spin: Spin::On, allow, files: None };
+        let means =
+            Means { clock: Clock::start(), workers: 3, spin: Spin::On, allow, files: None, listener: None };
         Runs::new(means, self.launch(), false)
     }
 

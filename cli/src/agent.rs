@@ -140,7 +140,7 @@ fn exit(ended: Result<(), DialError>) -> Result<Exit, Failure> {
 
 impl Options {
     fn engine(&self) -> EngineOptions {
-        EngineOptions { workers: self.workers, spin: self.spin, files: None }
+        EngineOptions { workers: self.workers, spin: self.spin, ..EngineOptions::default() }
     }
 
     /// The agent that these make.
@@ -162,6 +162,7 @@ impl Options {
             allow: self.allow.list(is_loopback(&self.coordinator))?,
             files: self.files.clone(),
             state: self.state.clone().or_else(state::folder).filter(|_| !self.no_state),
+            listener: None,
         })
     }
 }

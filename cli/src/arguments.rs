@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{agent, coordinator, plan, probe, quick, run, runs, target, token};
+use crate::{ab, agent, coordinator, plan, probe, quick, run, runs, target, token};
 
 /// Loads an HTTP server and measures what it does, from this process or from a fleet of agents.
 ///
@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Target(target::Options),
     /// Look at plans
     Plan(plan::Options),
+    /// Load a URL with ApacheBench's flags and print its report
+    Ab(ab::Options),
 }
 
 #[cfg(test)]

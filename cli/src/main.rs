@@ -1,5 +1,6 @@
 //! The volley program: one binary, one module a subcommand.
 
+mod ab;
 mod access;
 mod agent;
 mod arguments;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     logging::start(matches!(arguments.command, Some(Command::Coordinator(_) | Command::Agent(_))));
     let ended = match arguments.command {
+        Some(Command::Ab(options)) => return ab::main(&options),
         Some(Command::Coordinator(options)) => coordinator::main(&options),
         Some(Command::Agent(options)) => agent::main(options),
         Some(Command::Run(options)) => run::main(&options),

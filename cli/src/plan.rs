@@ -19,19 +19,62 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say what is wrong with a plan, with line and column, or what it would do
+    /// Say what is wrong with plans, with file, line and column
+    ///
+    /// All faults of all files are told at once. A plan that has none is told in one line.
+    #[command(after_help = "Examples:\n  \
+        volley plan check plan.yaml\n  \
+        volley plan check perf/*.yaml      # exit code 2 if one of them has a fault")]
     Check {
-        /// A file in YAML or JSON
+        /// Plans in YAML or JSON
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Say in plain words what a plan will do
+    ///
+    /// Whom it asks and how, how hard and how long, how many requests that makes, what must hold for it to pass, and what
+    /// would make it invalid. Nothing is sent.
+    #[command(after_help = "Examples:\n  volley plan explain plan.yaml")]
+    Explain {
+        /// A plan in YAML or JSON
+        #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Print the JSON Schema of plans (draft-07), for editors
+    ///
+    /// An editor with a YAML server completes keys and marks faults in a plan whose first line is
+    /// `# yaml-language-server: $schema=plan.schema.json`.
+    #[command(after_help = "Examples:\n  volley plan schema > plan.schema.json")]
+    Schema,
 }
 
 /// Does it.
 pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
-    let Command::Check { file } = &options.command;
-    let plan = parse(file, &read(file)?)?;
-    output::print(&format!("{}: {}, {}\n", file.display(), plan.name, plan.load_in_words()))?;
-    Ok(Exit::Passed)
+    match &options.command {
+        Command::Check { files } => check(files),
+        Command::Explain { file } => {
+            output::print(&parse(file, &read(file)?)?.explained())?;
+            Ok(Exit::Passed)
+        }
+        Command::Schema => {
+            output::print(&volley_plan::schema::text())?;
+            Ok(Exit::Passed)
+        }
+    }
+}
+
+/// Checks all files, also those behind one that has faults.
+fn check(files: &[PathBuf]) -> Result<Exit, Failure> {
+    let mut exit = Exit::Passed;
+    for file in files {
+        match read(file).and_then(|bytes| parse(file, &bytes)) {
+            Ok(plan) => {
+                output::print(&format!("{}: {}, {}\n", file.display(), plan.name, plan.load_in_words()))?;
+            }
+            Err(failure) => exit = failure.report(),
+        }
+    }
+    Ok(exit)
 }
 
 /// The bytes of a plan's file.

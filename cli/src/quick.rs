@@ -2,7 +2,7 @@
 
 mod body;
 mod connect;
-mod files;
+pub(crate) mod files;
 mod tls;
 
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -17,6 +17,7 @@ use crate::run::{EngineOptions, TellOptions};
 use crate::{output, run};
 use body::{BodyOptions, QuickBody};
 use connect::ConnectOptions;
+pub(crate) use connect::basic_authorization;
 use tls::TlsOptions;
 
 /// The flags.
@@ -49,6 +50,9 @@ pub(crate) struct Options {
     /// The request method
     #[arg(short, visible_short_alias = 'X', value_name = "METHOD")]
     method: Option<String>,
+    /// The version that requests are sent in, 1.0 or 1.1 [default: 1.1]
+    #[arg(long, value_name = "VERSION")]
+    http_version: Option<String>,
     /// A header line, as often as needed
     #[arg(short = 'H', value_name = "NAME: VALUE")]
     headers: Vec<String>,
@@ -83,7 +87,7 @@ pub(crate) struct Options {
 /// Runs it in this process.
 pub(crate) fn main(options: Options) -> Result<Exit, Failure> {
     let (workers, spin) = (options.workers, options.spin);
-    let engine = EngineOptions { workers, spin, files: Some(files::FOLDER.into()) };
+    let engine = EngineOptions { workers, spin, files: Some(files::FOLDER.into()), listener: None };
     let told = options.told.clone();
     let allow = options.allow.list_here()?;
     let plan = plan(options)?;
@@ -115,6 +119,7 @@ fn plan(options: Options) -> Result<Plan, Failure> {
         max_in_flight: options.max_in_flight.map(NonZeroU64::get),
         requests: options.requests.map(NonZeroU64::get),
         duration: options.duration.map(|text| with_unit(text, "s")),
+        http_version: options.http_version,
         method: options.method,
         headers: options.headers.into_iter().chain(content_type).collect(),
         body: text,
@@ -192,6 +197,10 @@ mod tests {
         check(
             &["http://h/", "-n1", "--unix-socket", "/run/a.sock"],
             "target: http://h/\nconnect: { unix: /run/a.sock }",
+        );
+        check(
+            &["http://h/", "-n1", "-x", "http://u:p@p:3128", "--http-version", "1.0"],
+            "target: http://h/\nhttp_version: 1.0\nconnect: { proxy: 'p:3128', proxy_authorization: Basic dTpw }",
         );
     }
 

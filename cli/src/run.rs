@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
-use volley_agent::Spin;
+use volley_agent::{Listening, Spin};
 use volley_coordinator::RunDocument;
 use volley_plan::{AllowList, Plan, Verdict};
 
@@ -79,6 +79,8 @@ pub(crate) struct EngineOptions {
     pub(crate) spin: Spin,
     /// The folder for files that the plan names.
     pub(crate) files: Option<PathBuf>,
+    /// Who is told of each request, if somebody is.
+    pub(crate) listener: Option<Listening>,
 }
 
 /// Runs it.
@@ -89,7 +91,8 @@ pub(crate) fn main(options: &Options) -> Result<Exit, Failure> {
     match options.coordinator.as_deref().filter(|url| !url.is_empty()) {
         None => {
             let (workers, spin) = (options.workers, options.spin.unwrap_or_default());
-            let engine = EngineOptions { workers, spin, files: Some(plan::folder(&options.plan)) };
+            let engine =
+                EngineOptions { workers, spin, files: Some(plan::folder(&options.plan)), listener: None };
             in_this_process(plan, engine, options.allow.list_here()?, &options.told)
         }
         Some(_) if options.workers.is_some() || options.spin.is_some() || options.allow.are_given() => {
@@ -120,7 +123,8 @@ pub(crate) fn in_this_process(
     played
 }
 
-fn runtime() -> anyhow::Result<Runtime> {
+/// A runtime on this thread.
+pub(crate) fn runtime() -> anyhow::Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("no runtime")
 }
 

@@ -23,9 +23,10 @@ use crate::fleet::{AgentView, Fleet, Strength};
 use crate::live::Live;
 use crate::past::Shelf;
 use crate::queue::Queue;
+use crate::report::Recording;
 use crate::serve::Ending;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 mod allowed;
 mod beside;
@@ -102,6 +103,8 @@ pub(crate) struct Shared {
     write_fault: Mutex<Option<writing::Fault>>,
     /// Held by whoever adds something late to such a run.
     late: tokio::sync::Mutex<()>,
+    /// Held by whoever reads all of a run.
+    reading: tokio::sync::Mutex<()>,
     /// Held by whoever changes what people say of a run.
     marking: tokio::sync::Mutex<()>,
     /// Held by whoever starts a run by a request that may come again.
@@ -152,6 +155,7 @@ impl Coordinator {
             delivered: Mutex::default(),
             write_fault: Mutex::default(),
             late: tokio::sync::Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
             marking: tokio::sync::Mutex::default(),
             asking: tokio::sync::Mutex::default(),
             fleet_changes: watch::Sender::new(0),
@@ -245,6 +249,19 @@ impl Coordinator {
             tracing::error!(%run, %error, "a run's document could not be read");
             None
         })
+    }
+}
+
+impl Coordinator {
+    /// All that is kept of a run that is over, for its reports; `None` if there is no such run, or it goes on.
+    ///
+    /// # Errors
+    /// What the store says that can't read it.
+    pub async fn recording(&self, run: &RunId) -> Result<Option<Recording>, StoreError> {
+        match self.shared.document(run).await? {
+            Some(document) if document.progress.over => self.shared.recording(document).await.map(Some),
+            _ => Ok(None),
+        }
     }
 }
 

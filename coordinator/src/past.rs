@@ -154,7 +154,7 @@ pub(crate) async fn minute(store: &dyn Store, run: Past, from_s: u32) -> Result<
 }
 
 /// Opening histograms takes a while where there are thousands.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;

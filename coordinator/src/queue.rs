@@ -44,7 +44,7 @@ struct Entry {
 
 impl Entry {
     fn new(run: RunId, plan: Arc<Plan>, waits: Option<oneshot::Sender<Vec<AgentFacts>>>) -> Self {
-        let loads = plan.destinations().iter().map(Loaded::of).collect();
+        let loads = plan.loaded().iter().map(Loaded::of).collect();
         Self { run, plan, loads, waits }
     }
 
@@ -56,8 +56,8 @@ impl Entry {
 
     /// What is loaded as the plan's readers know it.
     fn named(&self, loaded: &Loaded) -> String {
-        let Connect { to, unix, .. } = &self.plan.http.connect;
-        if to.is_empty() && unix.is_none() {
+        let Connect { to, unix, proxy, .. } = &self.plan.http.connect;
+        if to.is_empty() && unix.is_none() && proxy.is_none() {
             return self.plan.target.authority().to_owned();
         }
         let destinations = self.plan.destinations();

@@ -58,11 +58,24 @@ pub fn volley_run(plan: &str, folder: &Path) -> Outcome {
     volley(&["run", &file.display().to_string(), "--json"])
 }
 
+/// Runs the real `ab`, ApacheBench, with these arguments to its end.
+///
+/// # Panics
+/// If it is missing.
+pub fn ab(arguments: &[&str]) -> Outcome {
+    run(Command::new("ab"), arguments)
+}
+
 /// Runs `volley` to its end, once `prepare` has changed the command.
 pub fn volley_with(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Outcome {
     let mut command = Command::new(binary());
-    command.args(arguments).env_remove("VOLLEY_COORDINATOR").env_remove("VOLLEY_TOKEN");
+    command.env_remove("VOLLEY_COORDINATOR").env_remove("VOLLEY_TOKEN");
     prepare(&mut command);
+    run(command, arguments)
+}
+
+fn run(mut command: Command, arguments: &[&str]) -> Outcome {
+    command.args(arguments);
     let begun = Instant::now();
     let (status, stdout, stderr) = Process::start(&mut command).wait(PATIENCE);
     let stdout = String::from_utf8(stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));

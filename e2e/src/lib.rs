@@ -16,7 +16,7 @@ mod server;
 pub mod zoo;
 
 pub use api::Api;
-pub use command::{Outcome, volley, volley_run, volley_with};
+pub use command::{Outcome, ab, volley, volley_run, volley_with};
 pub use fleet::{Agent, Coordinator, CoordinatorOptions, Environment, Fleet, Target};
 pub use network::{HUB, Network};
 pub use nginx::{Logged, Nginx};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ pub struct Nginx {
     process: Process,
     dir: TempDir,
     port: u16,
+    tls_port: u16,
 }
 
 /// What the access log says.
@@ -42,8 +44,10 @@ impl Nginx {
     #[must_use]
     pub fn start() -> Self {
         let dir = TempDir::new().expect("a directory for nginx");
-        let port = closed_port();
-        fs::write(dir.path().join("nginx.conf"), configuration(port)).expect("nginx.conf can be written");
+        let (port, tls_port) = (closed_port(), closed_port());
+        fs::write(dir.path().join("nginx.conf"), configuration(port, tls_port))
+            .expect("nginx.conf can be written");
+        write_certificate(dir.path());
         // Debian has it in /usr/sbin, which is not on everyone's path.
         let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("/usr/bin/env");
@@ -53,7 +57,7 @@ impl Nginx {
             "-e",
             "stderr",
         ]);
-        let nginx = Self { process: Process::start(&mut command), dir, port };
+        let nginx = Self { process: Process::start(&mut command), dir, port, tls_port };
         nginx.wait_until_it_listens();
         nginx
     }
@@ -70,6 +74,12 @@ impl Nginx {
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// The same by TLS, with a certificate that nobody trusts; for a host that leads to loopback.
+    #[must_use]
+    pub fn tls_url(&self, host: &str, path: &str) -> String {
+        format!("https://{host}:{}{path}", self.tls_port)
     }
 
     /// Ends it in the orderly way, which completes the access log, and counts that.
@@ -102,8 +112,15 @@ impl Drop for Nginx {
     }
 }
 
+/// The certificate and key that it shows by TLS.
+fn write_certificate(folder: &Path) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    fs::write(folder.join("cert.pem"), made.cert.pem()).expect("the certificate can be written");
+    fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).expect("its key can be written");
+}
+
 /// Every path is below nginx's own directory, so that it needs no rights.
-fn configuration(port: u16) -> String {
+fn configuration(port: u16, tls_port: u16) -> String {
     format!(
         r#"
 daemon off;
@@ -121,6 +138,10 @@ http {{
     keepalive_requests 1000000000;
     server {{
         listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{tls_port} ssl backlog=4096;
+        ssl_protocols TLSv1.2 TLSv1.3;
+        ssl_certificate cert.pem;
+        ssl_certificate_key key.pem;
         location / {{ return 200 "{BODY}"; }}
     }}
 }}

@@ -191,7 +191,23 @@ impl AllowList {
     /// [`Denied`] says what the rules lack.
     pub fn permits(&self, plan: &Plan, load: &Load) -> Result<(), Denied> {
         let list = self.for_load(load);
-        plan.destinations().iter().try_for_each(|destination| list.permits_destination(destination))
+        list.permits_loaded(plan)
+    }
+
+    /// Whether all that a plan loads may be loaded. Ask it of the list that [`Self::for_load`] or [`Self::for_level`] gives.
+    /// A target behind a proxy is resolved by that, so a rule must name it, or its address where it is written as one.
+    ///
+    /// # Errors
+    /// As [`Self::permits`]; names that are connected to may need to be asked about, as with
+    /// [`Self::permits_destination`].
+    pub fn permits_loaded(&self, plan: &Plan) -> Result<(), Denied> {
+        plan.loaded().iter().try_for_each(|destination| self.permits_destination(destination))?;
+        match plan.behind_proxy() {
+            Some(target) if self.needs_addresses(&target) => {
+                Err(Denied::unresolved(&target, "the proxy resolves it"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether this may be connected to. Ask it of the list that [`Self::for_load`] or [`Self::for_level`] gives. A name that

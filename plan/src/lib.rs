@@ -2,6 +2,7 @@
 
 pub mod allow;
 mod canonical;
+mod explain;
 mod grant;
 pub mod health;
 pub mod link;
@@ -9,6 +10,7 @@ mod mix;
 pub mod model;
 mod parse;
 mod philox;
+pub mod schema;
 pub mod shape;
 mod threshold;
 pub mod units;

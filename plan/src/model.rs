@@ -16,10 +16,11 @@ mod zone;
 pub use adjust::{Adjust, AdjustError, Level};
 pub use agents::{AgentsWanted, MAX_AGENTS, MAX_LABEL_CHARS, MAX_LABELS, ShareBy, is_label};
 pub use connect::{
-    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Remote, RemoteError, Resolve,
+    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Proxy, Remote, RemoteError,
+    Resolve,
 };
 pub use files::{FileName, FileNameError};
-pub use http::HttpOptions;
+pub use http::{HttpOptions, HttpVersion};
 pub use load::{Amount, ClosedLoad, Load, Model, OpenLoad, Users};
 pub use method::{Method, MethodError, is_token};
 pub use scenario::{Body, BodyCheck, Check, MAX_FILLED_BYTES, Request, Scenario, Statuses, Step, Think};
@@ -95,6 +96,17 @@ impl Plan {
     /// Where connections go: the target, or what the plan names in its place. At least one.
     pub fn destinations(&self) -> Vec<Destination> {
         self.http.connect.destinations(&self.target)
+    }
+
+    /// What the load comes to: where connections go, and behind a proxy the target as well.
+    pub fn loaded(&self) -> Vec<Destination> {
+        let behind = self.behind_proxy().map(Destination::Remote);
+        self.destinations().into_iter().chain(behind).collect()
+    }
+
+    /// The target, where a proxy is what connects to it.
+    pub fn behind_proxy(&self) -> Option<Remote> {
+        self.http.connect.proxy.as_ref().map(|_| self.target.remote())
     }
 
     /// The requests of all scenarios; the place of each is its [`StepId`](volley_stats::StepId).

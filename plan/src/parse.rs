@@ -22,6 +22,7 @@ mod yaml;
 
 pub(crate) use fault::shown;
 pub use fault::{Fault, Faults, MAX_FAULTS, Place};
+pub(crate) use headers::OWNED as OWNED_HEADERS;
 pub use overrides::Overrides;
 pub use quick::{QuickConnect, QuickPlan, QuickTls};
 pub(crate) use scenarios::verb_of;

@@ -10,6 +10,8 @@ const REFERENCE: &str = include_str!("../../docs/plan.md");
 fn check(name: &str, text: &str) -> Plan {
     let plan = parse(text).unwrap_or_else(|faults| panic!("{}", faults.in_file(name)));
     assert_eq!(parse(&plan.canonical_json()).as_ref(), Ok(&plan), "{name}");
+    let explained = plan.explained();
+    assert!(explained.lines().all(|line| line.chars().count() <= 80), "{name}:\n{explained}");
     plan
 }
 
@@ -92,6 +94,9 @@ fn the_reference_names_every_key() {
         "connect_timeout",
         "connections",
         "number_header",
+        "http_version",
+        "proxy",
+        "proxy_authorization",
         "first_byte_timeout",
         "idle_timeout",
         "host",

@@ -334,7 +334,7 @@ fn faults_of_flags_of_connections_name_the_flag() {
 fn what_says_the_default_changes_no_hash() {
     let hash = |lines: &str| plan("https://h", lines).hash();
     let defaults = "tls: { insecure: false, versions: [1.2, 1.3], resumption: true }\n\
-                    connect: { family: any, resolve: once }\nask_first: false\ncheck: {}\n";
+                    connect: { family: any, resolve: once }\nhttp_version: 1.1\nask_first: false\ncheck: {}\n";
     assert_eq!(hash(defaults), hash(""));
     for lines in [
         "tls: { insecure: true }",
@@ -342,6 +342,8 @@ fn what_says_the_default_changes_no_hash() {
         "check: { status: 200 }",
         "body_size: 1B",
         "host: h",
+        "http_version: 1.0",
+        "connect: { proxy: 'h:1' }",
     ] {
         assert_ne!(hash(lines), hash(""), "{lines}");
     }

@@ -196,6 +196,7 @@ fn quick() -> impl Strategy<Value = QuickPlan> {
                 tls,
                 connect,
                 drain,
+                ..QuickPlan::default()
             }
         },
     )
@@ -230,7 +231,7 @@ fn quick_connection() -> impl Strategy<Value = (QuickTls, QuickConnect, QuickRes
     )
         .prop_map(|(to, unix, family, resolve, from)| {
             let (v4, v6) = (family == Some(true), family == Some(false));
-            QuickConnect { to, unix, v4, v6, resolve, from }
+            QuickConnect { to, unix, v4, v6, resolve, from, ..QuickConnect::default() }
         });
     let asked = (
         seldom("[a-z$\\{]{1,3}(/[a-z.]{1,3})?"),
@@ -359,6 +360,7 @@ fn connections() -> impl Strategy<Value = String> {
         prop::collection::btree_set(remote, 1..5).prop_map(|to| format!("to: {:?}", Vec::from_iter(to))),
         (select(&["4", "'6'", "any"]), select(&["once", "connection", "1s", "1m30s", "24h"]))
             .prop_map(|(family, resolve)| format!("family: {family}, resolve: {resolve}")),
+        "[a-z]{1,5}:[1-9]".prop_map(|at| format!("proxy: '{at}', proxy_authorization: '{at}$$'")),
         Just("from: [10.0.0.5, 'fd00::5', '::ffff:10.0.0.6'], family: any".to_owned()),
     ];
     let times = (0_u32..100, 0_u32..100).prop_map(|(first, idle)| {

@@ -145,6 +145,7 @@ impl Host {
             spin: Spin::Off,
             allow: Arc::new(AllowList::anything()),
             files: None,
+            listener: None,
         };
         let has_disk = self.disk.is_there();
         let jobs = if has_disk { VecDeque::from([Job::Look]) } else { VecDeque::new() };

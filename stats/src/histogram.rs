@@ -6,8 +6,10 @@ use std::fmt;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use thiserror::Error;
 
+mod buckets;
 mod v2;
 
+pub use buckets::{BOUNDS_NS, Buckets};
 use v2::{Encoded, series};
 
 /// The smallest latency told apart, in nanoseconds; smaller ones count as this.
@@ -151,6 +153,12 @@ impl<C: Count, const D: u8> Histogram<C, D> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count() == 0
+    }
+
+    /// HdrHistogram's own, for whoever writes its formats: it knows values by their buckets. `None` if nothing was recorded.
+    #[must_use]
+    pub fn hdr(&self) -> Option<&hdrhistogram::Histogram<C>> {
+        self.hdr.as_deref().filter(|hdr| !hdr.is_empty())
     }
 
     /// The smallest value, exactly.

@@ -12,6 +12,7 @@ mod histogram;
 mod row;
 mod sealed;
 mod series;
+mod tally;
 #[cfg(test)]
 mod testing;
 mod timing;
@@ -22,11 +23,13 @@ pub use counters::{Counters, ErrorCounts, Statuses};
 pub use errors::{ErrorKind, Phase};
 pub use health::{Health, Slowdown};
 pub use histogram::{
-    COARSE_DIGITS, Count, DIGITS, DecodeError, HIGHEST_NS, Histogram, LOWEST_NS, PERCENTILES, Total,
+    BOUNDS_NS, Buckets, COARSE_DIGITS, Count, DIGITS, DecodeError, HIGHEST_NS, Histogram, LOWEST_NS,
+    PERCENTILES, Total,
 };
 pub use row::{ALL_STEPS, Part, Parts, Row, RowKey, StepId, TotalRow};
 pub use sealed::{RowFault, SealedHistogram, SealedRow, SealedWindow};
 pub use series::{MergedSecond, Series};
+pub use tally::{PartTally, Tally};
 pub use timing::{Timed, Timing};
 pub use window::{Iterations, Second, Window};
 

@@ -16,6 +16,8 @@ mod login;
 mod message;
 mod parts;
 mod plans;
+mod plot;
+mod report;
 mod rows;
 mod run;
 mod said;
@@ -33,6 +35,7 @@ pub use junit::{JunitCase, JunitEnd, JunitReport};
 pub use login::LoginPage;
 pub use message::MessagePage;
 pub use plans::{Compared, NewPlan, PlanPage, PlanRow, PlanRun, PlanVersion, PlansPage};
+pub use report::ReportPage;
 pub use run::{AdjustForm, Fact, PlanLink, RunPage};
 pub use told::SpanView;
 

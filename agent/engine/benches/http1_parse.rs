@@ -37,7 +37,7 @@ const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\n\
     \r\n\
     b\r\nhello world\r\n0\r\n\r\n";
 
-const KIND: RequestKind = RequestKind { is_head: false, keep_alive: true };
+const KIND: RequestKind = RequestKind { is_head: false, keep_alive: true, http_1_0: false };
 
 /// One way to read one answer; gives the number of content bytes, so that none is optimised away.
 type Read = fn(&mut Parser, &[u8]) -> u64;

@@ -8,7 +8,7 @@ use volley_plan::link::Share;
 use volley_plan::{Adjust, Level, Plan};
 use volley_stats::Window;
 
-use crate::{Clock, Spin};
+use crate::{Clock, Listening, Spin};
 
 /// What an engine is to do: fixed when it is launched.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Setup {
     pub spin: Spin,
     /// The folder on this machine for files that the plan names; nothing leads out of it. Without one such a plan is refused.
     pub files: Option<PathBuf>,
+    /// Who is told of each request, if somebody is.
+    pub listener: Option<Listening>,
 }
 
 /// What an engine is told. Each takes effect at once, whichever thread it comes from.

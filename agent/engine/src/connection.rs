@@ -9,7 +9,9 @@ use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::ClientConnection;
 
+use crate::HeardTls;
 use crate::recorder::{Gauges, Tally};
 
 /// Bytes to and from the target.
@@ -89,6 +91,16 @@ impl Connection {
     #[inline]
     pub(crate) fn ended_cleanly(&self) -> bool {
         self.ended_cleanly
+    }
+
+    /// What its handshake has settled, where there was one.
+    #[cold]
+    pub(crate) fn settled(&self) -> Option<HeardTls> {
+        match &self.stream {
+            Stream::TlsOverTcp(stream) => Some(settled(stream.get_ref().1)),
+            Stream::TlsOverUnix(stream) => Some(settled(stream.get_ref().1)),
+            _ => None,
+        }
     }
 
     /// What became of it while it lay idle. What TLS itself has to say, such as session tickets, is taken in. Costs a system
@@ -173,6 +185,17 @@ impl Idle {
             Poll::Pending => Self::Quiet,
             Poll::Ready(heard) => Self::of(heard.map(|()| space.filled().len())),
         }
+    }
+}
+
+fn settled(session: &ClientConnection) -> HeardTls {
+    let text = |name: Option<&str>| name.unwrap_or_default().to_owned();
+    let group = session.negotiated_key_exchange_group().map(|group| format!("{:?}", group.name()));
+    HeardTls {
+        version: text(session.protocol_version().and_then(|version| version.as_str())),
+        suite: text(session.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str())),
+        group,
+        certificate: session.peer_certificates().and_then(|chain| Some(chain.first()?.to_vec())),
     }
 }
 

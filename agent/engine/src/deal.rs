@@ -151,8 +151,7 @@ impl Deal {
     /// Whether the target may be loaded so hard, at each address that it is connected to.
     fn permits(&self, load: &Load) -> Result<(), Denied> {
         let allow = self.allow.for_load(load);
-        let destinations = self.plan.destinations();
-        destinations.iter().try_for_each(|destination| allow.permits_destination(destination))?;
+        allow.permits_loaded(&self.plan)?;
         self.sites.iter().try_for_each(|site| site.permitted(&allow))
     }
 
@@ -303,6 +302,7 @@ mod tests {
             clock,
             spin: Spin::Off,
             files: None,
+            listener: None,
         })
     }
 

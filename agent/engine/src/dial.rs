@@ -9,6 +9,7 @@ mod own_certificate;
 mod site;
 mod sources;
 mod tls;
+mod tunnel;
 mod zone;
 
 use std::cell::{Cell, RefCell};
@@ -33,6 +34,7 @@ pub(crate) use lookup::{Lookup, LookupError};
 pub(crate) use site::Site;
 pub(crate) use sources::{SourceError, Sources};
 pub(crate) use tls::{Material, Tls, TlsError};
+pub(crate) use tunnel::PROXY_AUTHORIZATION;
 
 /// Where requests go.
 #[derive(Debug)]
@@ -276,8 +278,11 @@ impl Dialer {
         match &way.site {
             Site::Tcp { address, .. } => {
                 let socket = self.connect_tcp(*address, round).await;
-                let socket = socket.map_err(|error| failure::of_connecting(&error))?;
+                let mut socket = socket.map_err(|error| failure::of_connecting(&error))?;
                 opened(way, attempt);
+                if let Some(tunnel) = self.lookup.tunnel() {
+                    tunnel.open(&mut socket).await?;
+                }
                 match &self.tls {
                     None => Ok(Stream::Tcp(socket)),
                     Some(tls) => self.secure(tls, socket, attempt).await.map(Stream::TlsOverTcp),

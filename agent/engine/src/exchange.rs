@@ -89,12 +89,16 @@ pub(crate) struct Exchange {
     is_stuck: bool,
     marks: Marks,
     gathered: Gathered,
+    /// The beginning of the answer as it came, where somebody listens.
+    heard: Vec<u8>,
+    /// How much of it is kept; 0 where nobody listens.
+    heard_bytes_max: usize,
     outcome: Outcome,
 }
 
 impl Exchange {
     pub(crate) fn new() -> Self {
-        let parser = Parser::new(RequestKind { is_head: false, keep_alive: false });
+        let parser = Parser::new(RequestKind { is_head: false, keep_alive: false, http_1_0: false });
         Self {
             parser,
             sending: Sending::Over,
@@ -106,6 +110,8 @@ impl Exchange {
             is_stuck: false,
             marks: Marks::default(),
             gathered: Gathered::default(),
+            heard: Vec::new(),
+            heard_bytes_max: 0,
             outcome: Outcome::default(),
         }
     }
@@ -123,6 +129,35 @@ impl Exchange {
         self.is_stuck = false;
         self.marks = Marks { sending_ns: now_ns, ..Marks::default() };
         self.gathered.clear();
+    }
+
+    /// Keeps so many bytes of the answer as it comes, in the attempt at hand.
+    #[cold]
+    pub(crate) fn listen(&mut self, bytes_max: usize) {
+        self.heard.clear();
+        self.heard_bytes_max = bytes_max;
+    }
+
+    /// What was kept of the answer. From here on nothing is.
+    pub(crate) fn take_heard(&mut self) -> Vec<u8> {
+        self.heard_bytes_max = 0;
+        std::mem::take(&mut self.heard)
+    }
+
+    /// Whether the answer is being kept.
+    pub(crate) fn listens(&self) -> bool {
+        self.heard_bytes_max > 0
+    }
+
+    #[cold]
+    fn keep(&mut self, piece: &[u8]) {
+        let room = self.heard_bytes_max - self.heard.len().min(self.heard_bytes_max);
+        self.heard.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+
+    /// Bytes of content that were read so far.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.parser.body_bytes()
     }
 
     /// Bytes of the request that were written.
@@ -221,7 +256,9 @@ impl Exchange {
         loop {
             let is_whole = match self.parser.body_remaining_hint() {
                 0..DISCARDED_BYTES => ready!(self.poll_receive(cx, line))?,
-                _ if self.looks_at_body(line.step) => ready!(self.poll_receive(cx, line))?,
+                _ if self.looks_at_body(line.step) || self.hears_more() => {
+                    ready!(self.poll_receive(cx, line))?
+                }
                 many => ready!(self.poll_discard(cx, line, many))?,
             };
             if is_whole {
@@ -299,6 +336,10 @@ impl Exchange {
         Ok(())
     }
 
+    fn hears_more(&self) -> bool {
+        self.heard.len() < self.heard_bytes_max
+    }
+
     fn looks_at_body(&self, step: &PreparedStep) -> bool {
         answer::looks_at_body(&step.check, self.parser.codings())
     }
@@ -322,6 +363,9 @@ impl Exchange {
         }
         self.note_piece(bytes, line)?;
         let input = &line.buffer[..bytes];
+        if self.heard_bytes_max > 0 {
+            self.keep(input);
+        }
         let outcome = if line.step.check.body.is_none() {
             self.parser.receive(input)
         } else {

@@ -39,6 +39,7 @@ mod files;
 mod health;
 pub mod http1;
 mod limit;
+mod listener;
 mod merger;
 mod pace;
 mod prepare;
@@ -60,6 +61,7 @@ use std::time::Duration;
 pub use api::{Command, Event, Setup};
 pub use clock::Clock;
 pub use engine::Engine;
+pub use listener::{HEARD_BYTES, Heard, HeardAnswer, HeardEnd, HeardTls, Listener, Listening};
 pub use spin::{Spin, SpinError};
 
 /// A duration in nanoseconds; 584 years at most.

@@ -139,11 +139,12 @@ mod tests {
         let request = Prepared::new(&Parts {
             method: "PUT",
             host: "target.test",
-            path_and_query: "/",
+            request_target: "/",
             headers: &[],
             body: Content::Streamed(bytes),
             asks_first: false,
             keep_alive: true,
+            http_1_0: false,
         })
         .unwrap();
         let head = request.bytes().to_vec();

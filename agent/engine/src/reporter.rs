@@ -145,6 +145,7 @@ impl Reporter {
             seed: self.setup.seed,
             clock: self.setup.clock,
             spin: means.spin,
+            listener: self.setup.listener.clone(),
         };
         let lines = Lines {
             control: Arc::clone(&self.control),

@@ -8,6 +8,7 @@
 
 mod connecting;
 mod request;
+mod telling;
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -48,6 +49,8 @@ pub(crate) struct Slot {
     /// Where a request that tells its number is put together.
     scratch: Vec<u8>,
     traffic: Traffic,
+    /// Whether a listener was shown an answer of its.
+    was_heard: bool,
     /// The connection that it opened before there was a request for it, until it gets one.
     ahead: Option<Ahead>,
     /// The iteration at hand, and when the loop took it up.
@@ -86,6 +89,7 @@ impl Slot {
             exchange: Exchange::new(),
             scratch: Vec::new(),
             traffic: Traffic::default(),
+            was_heard: false,
             ahead: None,
             turn: Turn::default(),
             taken_ns: 0,

@@ -30,7 +30,7 @@ use crate::reporter::ToReporter;
 use crate::script::Script;
 use crate::spin::{Spin, Spinning};
 use crate::turn::Turn;
-use crate::{Clock, Event, nanoseconds};
+use crate::{Clock, Event, Listening, nanoseconds};
 
 pub(crate) use thread::run;
 
@@ -49,6 +49,7 @@ pub(crate) struct WorkerPlan {
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
     pub(crate) spin: Spin,
+    pub(crate) listener: Option<Listening>,
 }
 
 /// Whom a worker listens to and tells.
@@ -72,7 +73,7 @@ pub(crate) enum Leave {
 
 /// What the slots of one worker share.
 pub(crate) struct Worker {
-    index: usize,
+    pub(crate) index: usize,
     workers: usize,
     pub(crate) script: Script,
     pub(crate) requests: Vec<PreparedStep>,
@@ -90,6 +91,8 @@ pub(crate) struct Worker {
     pub(crate) pace: Pace,
     pub(crate) gauges: Rc<Gauges>,
     pub(crate) recorder: RefCell<Recorder>,
+    /// Who is told of each request, if somebody is.
+    pub(crate) listener: Option<Listening>,
     /// When the second at hand is over.
     second_end_ns: Cell<u64>,
     pub(crate) deadlines: Deadlines,
@@ -126,6 +129,7 @@ impl Worker {
             script: Script::new(&plan.plan, plan.seed),
             recorder: RefCell::new(Recorder::new(Rc::clone(&gauges), outbox, plan.requests.len(), is_open)),
             gauges,
+            listener: plan.listener,
             requests: plan.requests,
             target,
             timeout_ns: nanoseconds(plan.plan.http.timeout),

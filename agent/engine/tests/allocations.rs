@@ -74,8 +74,18 @@ fn count(load: &str, tls: Option<Arc<ServerConfig>>) -> (u64, u64) {
     let plan = Arc::new(plan);
     let clock = Clock::start();
     let (share, allow, spin) = (Share::all(&plan), Arc::new(AllowList::anything()), Spin::Auto);
-    let setup =
-        Setup { plan, share, adjusted: Vec::new(), allow, workers: 2, seed: 1, clock, spin, files: None };
+    let setup = Setup {
+        plan,
+        share,
+        adjusted: Vec::new(),
+        allow,
+        workers: 2,
+        seed: 1,
+        clock,
+        spin,
+        files: None,
+        listener: None,
+    };
     let (engine, mut events) = Engine::launch(setup);
     assert_eq!(events.blocking_recv(), Some(Event::Ready));
     engine.command(Command::Start { at_ns: clock.now_ns(), from_ns: 0, lease_until_ns: u64::MAX });

@@ -26,9 +26,9 @@ const FLOOD_BYTES: usize = 150_000;
 const MEMORY_BYTES_MAX: isize = 2 * MAX_HEAD_BYTES as isize + 1024;
 
 const KINDS: [RequestKind; 3] = [
-    RequestKind { is_head: false, keep_alive: true },
-    RequestKind { is_head: true, keep_alive: true },
-    RequestKind { is_head: false, keep_alive: false },
+    RequestKind { is_head: false, keep_alive: true, http_1_0: false },
+    RequestKind { is_head: true, keep_alive: true, http_1_0: false },
+    RequestKind { is_head: false, keep_alive: false, http_1_0: false },
 ];
 
 /// What an input is put behind, so that random bytes get beyond the status line.

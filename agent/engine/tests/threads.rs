@@ -23,8 +23,18 @@ fn a_dropped_engine_leaves_nothing_behind() {
     let plan = volley_plan::parse(&format!("target: http://{address}/\nusers: 3\nduration: 60s")).unwrap();
     let (share, plan, allow) = (Share::all(&plan), Arc::new(plan), Arc::new(AllowList::anything()));
     let (clock, spin) = (Clock::start(), Spin::Auto);
-    let setup =
-        Setup { plan, share, adjusted: Vec::new(), allow, workers: 2, seed: 1, clock, spin, files: None };
+    let setup = Setup {
+        plan,
+        share,
+        adjusted: Vec::new(),
+        allow,
+        workers: 2,
+        seed: 1,
+        clock,
+        spin,
+        files: None,
+        listener: None,
+    };
     let (engine, mut events) = Engine::launch(setup.clone());
     assert_eq!(events.blocking_recv(), Some(Event::Ready));
     assert_eq!(engine_threads().len(), 3);

@@ -9,10 +9,10 @@ use anyhow::Context as _;
 use crate::exit::{Exit, Failure, OrExit as _};
 
 /// The folder that files are looked up in.
-pub(super) const FOLDER: &str = "/";
+pub(crate) const FOLDER: &str = "/";
 
 /// The name below [`FOLDER`] of a file that is there; a relative one is meant from the current folder.
-pub(super) fn name(file: &Path) -> Result<String, Failure> {
+pub(crate) fn name(file: &Path) -> Result<String, Failure> {
     let whole = fs::canonicalize(file)
         .with_context(|| format!("{} can't be found", file.display()))
         .or_exit(Exit::Usage)?;
@@ -22,7 +22,7 @@ pub(super) fn name(file: &Path) -> Result<String, Failure> {
 
 /// The whole path of a socket, which need not be there yet. Links stay, since rules of what may be loaded name sockets as
 /// they are written.
-pub(super) fn socket(path: &Path) -> Result<String, Failure> {
+pub(crate) fn socket(path: &Path) -> Result<String, Failure> {
     let whole = std::path::absolute(path)
         .with_context(|| format!("{} is no path", path.display()))
         .or_exit(Exit::Usage)?;

@@ -54,6 +54,7 @@ fn coordinator_with_agent(engine: EngineOptions, allow: Arc<AllowList>) -> Coord
         spin: engine.spin,
         allow,
         files: engine.files,
+        listener: engine.listener,
         ..AgentOptions::default()
     });
     tokio::spawn(async move { agent.converse(to_coordinator, from_coordinator).await });

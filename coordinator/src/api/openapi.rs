@@ -23,6 +23,8 @@ use super::{AppState, Problem, adjust, agents, health, log, ops, plans, reports,
     components(responses(Problem), schemas(Problem)),
     modifiers(&Token),
     security((), ("token" = [])),
+    // A route for each form, which are one path here.
+    paths(reports::report),
     tags(
         (name = "runs", description = "Runs and their results"),
         (name = "plans", description = "The library of plans"),
@@ -67,7 +69,6 @@ pub(super) fn routes() -> (Router<AppState>, Document) {
         .routes(routes!(spans::series))
         .routes(routes!(spans::histogram))
         .routes(routes!(spans::errors))
-        .routes(routes!(reports::junit))
         .routes(routes!(health::show))
         .routes(routes!(log::show))
         .routes(routes!(plans::list))
@@ -81,7 +82,7 @@ pub(super) fn routes() -> (Router<AppState>, Document) {
         .routes(routes!(ops::version))
         .split_for_parts();
     may_be_answered_everywhere(&mut document);
-    (router, document)
+    (router.merge(reports::routes()), document)
 }
 
 #[cfg(test)]

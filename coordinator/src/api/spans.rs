@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use volley_plan::link::RunId;
 use volley_plan::units::parse_duration;
 use volley_stats::{
-    COARSE_DIGITS, Count, DecodeError, Histogram, MergedSecond, Row, RowKey, SealedRow, Timed, TotalRow,
+    COARSE_DIGITS, Count, DecodeError, Histogram, MergedSecond, Part, Row, RowKey, SealedRow, Timed, TotalRow,
 };
 use volley_web::stream::{ErrorCount, Percentiles, Snapshot, StatusCount, Tick};
 
@@ -244,14 +244,17 @@ pub(super) async fn series(
     let to_s = cut.to_s.unwrap_or(end_s).max(cut.from_s);
     let every_s = every.every_s(to_s.min(end_s).saturating_sub(cut.from_s))?;
     let grain = if every_s % 60 == 0 && cut.from_s % 60 == 0 { Grain::Minute } else { Grain::Second };
+    let past = Past::of(&document);
     let spans = match cut.steps {
         None => shared.store.spans(&run, grain, cut.from_s, to_s).await?,
         Some(_) => {
             let rows = shared.store.rows(&run, grain, cut.from_s, to_s, cut.only_step()).await?;
-            rows_as_spans(rows.into_iter().filter(|(key, _)| cut.has(key)))
+            // What began in the warm-up and ended after it is no part of the seconds after it.
+            let timeline = past.timeline();
+            let is_told = |key: &RowKey| (key.part == Part::Warmup) == timeline.is_warmup(key.to_s);
+            rows_as_spans(rows.into_iter().filter(|(key, _)| cut.has(key) && is_told(key)))
         }
     };
-    let past = Past::of(&document);
     let of_steps = cut.steps.is_some();
     let points = merging(run, move || points(&past, &spans, (cut.from_s, every_s), of_steps)).await?;
     Ok(Json(SeriesDocument { from_s: cut.from_s, to_s, every_s, points }))

@@ -36,8 +36,8 @@ async fn permits_where<F>(
 where
     F: Future<Output = io::Result<Vec<IpAddr>>>,
 {
+    list.permits_loaded(plan)?;
     let destinations = plan.destinations();
-    destinations.iter().try_for_each(|destination| list.permits_destination(destination))?;
     let unsure = destinations.iter().filter_map(|destination| match destination {
         Destination::Remote(remote) if list.needs_addresses(remote) => Some(remote),
         Destination::Remote(_) | Destination::Unix(_) => None,

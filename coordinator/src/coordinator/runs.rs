@@ -10,6 +10,7 @@ use crate::driver::Input;
 use crate::feed::{Feed, SharedFeed};
 use crate::live::{AgentViews, Live};
 use crate::past;
+use crate::report::Recording;
 use crate::store::{Listed, Page, StoreError};
 
 /// Most runs that are over and stay in memory, and most ticks of all of them; a tick is half a kilobyte. The store has
@@ -103,6 +104,12 @@ impl Shared {
             Some(live) => Ok(Some(self.document_of(&live))),
             None => self.store.document(run).await,
         }
+    }
+
+    /// All that is kept of a run that is over. One at a time is read: a long one takes a hundred megabytes meanwhile.
+    pub(crate) async fn recording(&self, document: RunDocument) -> Result<Recording, StoreError> {
+        let _turn = self.reading.lock().await;
+        Recording::read(&*self.store, document).await
     }
 
     /// What a run's stream says; `None` if there is no such run.

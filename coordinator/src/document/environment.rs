@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use volley_plan::units::duration_in_words;
-use volley_plan::{Connect, Destination, Family, HttpOptions, Plan, Resolve, Tls, TlsVersion};
+use volley_plan::{Connect, Destination, Family, HttpOptions, HttpVersion, Plan, Resolve, Tls, TlsVersion};
 use volley_web::Fact;
 
 /// What is to be known of results that came over TLS whose certificates nobody looked at.
@@ -28,10 +28,12 @@ type Said = (&'static str, Option<String>);
 
 fn of_connect(plan: &Plan) -> Vec<Said> {
     let http = &plan.http;
-    let Connect { to, unix, family, resolve, from } = &http.connect;
+    let Connect { to, unix, proxy, family, resolve, from } = &http.connect;
     let is_name = |to: &Destination| matches!(to, Destination::Remote(remote) if remote.ip().is_none());
     let goes_elsewhere = unix.is_some() || !to.is_empty();
     vec![
+        ("HTTP version", (http.version != HttpVersion::default()).then(|| http.version.name().to_owned())),
+        ("Proxy", proxy.as_ref().map(|proxy| proxy.at.to_string())),
         ("Connections to", goes_elsewhere.then(|| listed(&plan.destinations()))),
         ("Connections from", (!from.is_empty()).then(|| listed(from))),
         ("Connections", (!http.keep_alive).then(|| "one for each request".to_owned())),

@@ -32,7 +32,7 @@ pub(crate) fn ns_to_ms(ns: u64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio for people; counts stay far below 2^52")]
-pub(super) fn per_second(count: u64, seconds: f64) -> f64 {
+pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     let rate = count as f64 / seconds;
     if rate.is_finite() { rate } else { 0.0 }
 }

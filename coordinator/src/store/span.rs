@@ -30,6 +30,10 @@ impl Grain {
     }
 }
 
+/// The shortest report that says how hard an agent was at work, in nanoseconds: the last one of a run may be of milliseconds,
+/// in which a worker that ends is always busy.
+const TELLING_NS: u64 = 100_000_000;
+
 /// How hard agents were at work in a span: the most that any of them reported of one of its seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strain {
@@ -44,7 +48,10 @@ impl Strain {
     #[must_use]
     pub fn of(health: &Health) -> Self {
         let share = |ns: u64| {
-            let thousandths = (u128::from(ns) * 1000).checked_div(health.span_ns.into())?;
+            if health.span_ns < TELLING_NS {
+                return None;
+            }
+            let thousandths = u128::from(ns) * 1000 / u128::from(health.span_ns);
             // A worker's time and the span are read one after the other, so it may seem to have run for longer.
             u16::try_from(thousandths.min(1000)).ok()
         };
@@ -157,9 +164,10 @@ mod tests {
         };
         let said = |strain: Strain| (strain.busiest(), strain.stolen());
         assert_eq!(said(health(0, 5, 5)), (None, None));
+        assert_eq!(said(health(99_999_999, 99_999_999, 0)), (None, None), "a run's last milliseconds");
         assert_eq!(said(health(1_000_000_000, 1_000_100_000, 0)), (Some(1.0), Some(0.0)));
-        let mut strain = health(2_000, 500, 20);
-        strain.merge(health(1_000, 100, 50));
+        let mut strain = health(2_000_000_000, 500_000_000, 20_000_000);
+        strain.merge(health(1_000_000_000, 100_000_000, 50_000_000));
         strain.merge(health(0, 0, 0));
         assert_eq!(said(strain), (Some(0.25), Some(0.05)));
         assert_eq!(Strain::of_thousandths(strain.thousandths()), strain);
@@ -168,7 +176,13 @@ mod tests {
     #[test]
     fn minutes_sum_counts_and_end_with_their_last_second() {
         let mut series = Series::default();
-        let busy = |ns| Strain::of(&Health { span_ns: 1000, busiest_cpu_ns: ns, ..Health::default() });
+        let busy = |ns: u64| {
+            Strain::of(&Health {
+                span_ns: 1_000_000_000,
+                busiest_cpu_ns: ns * 1_000_000,
+                ..Health::default()
+            })
+        };
         let strains = BTreeMap::from([(1, busy(100)), (59, busy(700)), (60, busy(20))]);
         for second in [0, 1, 59, 60, 200] {
             let mut window = window(second, u64::from(second) + 1);

@@ -11,6 +11,8 @@ pub struct Request {
     pub method: String,
     /// Path and query, as in the request line.
     pub path: String,
+    /// The version, as in the request line.
+    pub version: String,
     /// The header lines, without the request line.
     pub head: String,
     /// The body.
@@ -43,6 +45,7 @@ impl Request {
         let request = Self {
             method: words.next()?.to_owned(),
             path: words.next()?.to_owned(),
+            version: words.next()?.to_owned(),
             head: head.to_owned(),
             body: Vec::new(),
             between,

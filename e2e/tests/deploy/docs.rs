@@ -59,6 +59,7 @@ fn the_documents_know_the_program() {
         ("README.md", 10),
         ("docs/fleet.md", 5),
         ("docs/security.md", 7),
+        ("docs/ab.md", 2),
         ("deploy/kubernetes/kustomization.yaml", 1),
         ("deploy/compose.yaml", 1),
         ("deploy/systemd/volley-coordinator.service", 1),

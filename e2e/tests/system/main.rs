@@ -1,6 +1,8 @@
 //! Whole-system tests, one process of the program and more. `CASES.md` says what the numbered ones are about.
 
+mod ab;
 mod accounts;
+mod agreement;
 mod api;
 mod bad_input;
 mod bad_target;
@@ -34,6 +36,7 @@ mod case_47;
 mod command_line;
 mod crash;
 mod demo;
+mod docs;
 mod health;
 mod hosts;
 mod loss;

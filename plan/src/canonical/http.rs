@@ -1,7 +1,7 @@
 //! The canonical form of how requests and connections are handled: `http`.
 
 use super::Written;
-use crate::model::{Connect, Family, FileName, HttpOptions, Resolve, Tls, TlsVersion};
+use crate::model::{Connect, Family, FileName, HttpOptions, HttpVersion, Resolve, Tls, TlsVersion};
 use crate::parse::escape_template;
 use crate::units::format_duration;
 use serde::Serialize;
@@ -13,6 +13,8 @@ pub(super) struct CanonicalHttp {
     keep_alive: bool,
     timeout: Written,
     connect_timeout: Written,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_byte_timeout: Option<Written>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +56,10 @@ struct CanonicalConnect {
     #[serde(skip_serializing_if = "Option::is_none")]
     unix: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    proxy: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy_authorization: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resolve: Option<String>,
@@ -68,6 +74,7 @@ impl CanonicalHttp {
             keep_alive: http.keep_alive,
             timeout: Written(http.timeout),
             connect_timeout: Written(http.connect_timeout),
+            version: (http.version != defaults.version).then(|| HttpVersion::name(http.version)),
             first_byte_timeout: http.first_byte_timeout.map(Written),
             idle_timeout: http.idle_timeout.map(Written),
             connections: http.connections,
@@ -98,10 +105,13 @@ impl CanonicalTls {
 
 impl CanonicalConnect {
     fn of(connect: &Connect) -> Self {
-        let Connect { to, unix, family, resolve, from } = connect;
+        let Connect { to, unix, proxy, family, resolve, from } = connect;
+        let authorization = proxy.as_ref().and_then(|proxy| proxy.authorization.as_deref());
         Self {
             to: to.iter().map(|remote| escape_template(&remote.to_string())).collect(),
             unix: unix.as_ref().map(|path| escape_template(&path.to_string_lossy())),
+            proxy: proxy.as_ref().map(|proxy| escape_template(&proxy.at.to_string())),
+            proxy_authorization: authorization.map(escape_template),
             family: match family {
                 Family::Any => None,
                 Family::V4 => Some("4"),

@@ -24,6 +24,8 @@ pub struct Connect {
     pub to: Vec<Remote>,
     /// A Unix socket that they go to in place of all that; `to` is empty then.
     pub unix: Option<PathBuf>,
+    /// The proxy that they go to in place of all that; `to` is empty then, and `unix` isn't there.
+    pub proxy: Option<Proxy>,
     /// The addresses that are used.
     pub family: Family,
     /// How often names are resolved.
@@ -31,6 +33,16 @@ pub struct Connect {
     /// The addresses that they come from, in turn; an agent uses those that are its machine's own. Empty for what the
     /// system chooses.
     pub from: Vec<IpAddr>,
+}
+
+/// A proxy for HTTP. It is asked for `http` targets by their whole URL (RFC 9112 section 3.2.2), and for a tunnel to
+/// `https` targets (`CONNECT`, RFC 9110 section 9.3.6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proxy {
+    /// Where it listens.
+    pub at: Remote,
+    /// What `Proxy-Authorization` tells it.
+    pub authorization: Option<String>,
 }
 
 /// A host and a port.
@@ -83,6 +95,9 @@ impl Connect {
     pub fn destinations(&self, target: &Target) -> Vec<Destination> {
         if let Some(path) = &self.unix {
             return vec![Destination::Unix(path.clone())];
+        }
+        if let Some(proxy) = &self.proxy {
+            return vec![Destination::Remote(proxy.at.clone())];
         }
         match self.to.as_slice() {
             [] => vec![Destination::Remote(target.remote())],

@@ -7,6 +7,8 @@ use super::{Connect, Tls};
 /// How requests and connections are handled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpOptions {
+    /// The version that requests are sent in.
+    pub version: HttpVersion,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
     /// The most that a whole request may take, connecting included.
@@ -34,6 +36,30 @@ pub struct HttpOptions {
     pub connect: Connect,
 }
 
+/// The version that requests are sent in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HttpVersion {
+    /// HTTP/1.0, whose connections are kept only where both sides say so.
+    V1_0,
+    /// HTTP/1.1 (RFC 9112).
+    #[default]
+    V1_1,
+}
+
+impl HttpVersion {
+    /// All, ascending.
+    pub const ALL: [Self; 2] = [Self::V1_0, Self::V1_1];
+
+    /// As plans write it: `1.1`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1_0 => "1.0",
+            Self::V1_1 => "1.1",
+        }
+    }
+}
+
 impl HttpOptions {
     /// The time-out of a request whose plan names none.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,6 +70,7 @@ impl HttpOptions {
 impl Default for HttpOptions {
     fn default() -> Self {
         Self {
+            version: HttpVersion::default(),
             keep_alive: true,
             timeout: Self::DEFAULT_TIMEOUT,
             connect_timeout: Self::DEFAULT_CONNECT_TIMEOUT,

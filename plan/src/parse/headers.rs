@@ -14,7 +14,7 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
 
 /// Headers that say how the message is framed or what becomes of the connection (RFC 9112 section 6, RFC 9110
 /// sections 7.6.1, 7.8 and 10.1.1): the engine owns both, and a plan's word would make it misread the answers.
-const OWNED: [&str; 9] = [
+pub(crate) const OWNED: [&str; 9] = [
     "connection",
     "content-length",
     "expect",
@@ -110,7 +110,7 @@ fn values<'n>(path: &FieldPath, node: &'n Node) -> Vec<Cursor<'n>> {
 }
 
 /// A field value (RFC 9110 section 5.5). What is said of its characters doesn't repeat it, since it may be a secret.
-fn read_value(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<String, Told> {
+pub(super) fn read_value(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<String, Told> {
     let text = cursor.template(faults)?;
     let detail = if text.len() > MAX_VALUE_BYTES {
         format!("found a value of {} bytes", text.len())

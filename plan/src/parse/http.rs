@@ -4,12 +4,12 @@ mod connect;
 mod host;
 mod tls;
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Wrong};
 use super::fault::{Collector, Told};
 use super::headers;
 use super::measures::DAY;
 use super::section::{Belongs, Keys, Later, Section, later, long_form};
-use crate::model::{HttpOptions, Load, MAX_IN_FLIGHT, Model, Target};
+use crate::model::{HttpOptions, HttpVersion, Load, MAX_IN_FLIGHT, Model, Scenario, Target};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ pub(super) const KEYS: &[&str] = &[
     "connect",
 ];
 
+/// The key of the short form alone: at the top of a plan `version` is the plan's own.
+pub(super) const SHORT: &[&str] = &["http_version"];
+
 /// What both forms will have.
 pub(super) const LATER: &[Later] = &[later("redirects", "following redirects"), later("cookies", "cookies")];
 
@@ -35,8 +38,8 @@ pub(super) const ELSEWHERE: [(&str, &str); 3] =
     [("keepalive", "keep_alive"), ("ssl", "tls"), ("connect_to", "connect")];
 
 const HTTP: Keys = Keys {
-    known: &[KEYS],
-    later: &[LATER, &[later("version", "HTTP versions other than 1.1")]],
+    known: &[KEYS, &["version"]],
+    later: &[LATER],
     belongs: &[
         Belongs {
             key: "headers",
@@ -54,9 +57,10 @@ const HTTP: Keys = Keys {
 
 const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(1)..=DAY;
 
-/// What was read, and where `connections` stands: what it may be, the load decides.
+/// What was read, and where those stand that other sections have a say in.
 pub(super) struct Http<'n> {
     pub(super) options: HttpOptions,
+    pub(super) version: Option<Cursor<'n>>,
     pub(super) connections: Option<Cursor<'n>>,
 }
 
@@ -66,18 +70,20 @@ pub(super) fn read<'n>(
     target: Option<&Target>,
     faults: &mut Collector,
 ) -> Result<Http<'n>, Told> {
-    match long_form(top, "http", &[KEYS], faults) {
-        Some(cursor) => options(&Section::open(cursor, &HTTP, faults)?, target, faults),
-        None => options(top, target, faults),
+    match long_form(top, "http", &[KEYS, SHORT], faults) {
+        Some(cursor) => options(&Section::open(cursor, &HTTP, faults)?, "version", target, faults),
+        None => options(top, SHORT[0], target, faults),
     }
 }
 
 fn options<'n>(
     section: &Section<'n>,
+    version: &'static str,
     target: Option<&Target>,
     faults: &mut Collector,
 ) -> Result<Http<'n>, Told> {
     let defaults = HttpOptions::default();
+    let version_read = section.or_default(version, defaults.version, |cursor| cursor.http_version(faults));
     let keep_alive = section.or_default("keep_alive", defaults.keep_alive, |cursor| cursor.boolean(faults));
     let timeout = section.or_default("timeout", defaults.timeout, |cursor| cursor.duration(&TIMEOUT, faults));
     let longest = timeout.unwrap_or(*TIMEOUT.end());
@@ -93,6 +99,7 @@ fn options<'n>(
     let tls = tls::read(section, target, faults);
     let connect = connect::read(section, target, faults);
     let options = HttpOptions {
+        version: version_read?,
         keep_alive: keep_alive?,
         timeout: timeout?,
         connect_timeout: connect_timeout?,
@@ -104,7 +111,7 @@ fn options<'n>(
         tls: tls?,
         connect: connect?,
     };
-    Ok(Http { options, connections: section.get("connections") })
+    Ok(Http { options, version: section.get(version), connections: section.get("connections") })
 }
 
 /// A time-out of a part of a request, whose own is `longest`.
@@ -114,6 +121,25 @@ fn within(longest: Duration, cursor: &Cursor<'_>, faults: &mut Collector) -> Res
         return Ok(timeout);
     }
     Err(faults.report(cursor.fault("is longer than `timeout`, so it would never be reached")))
+}
+
+/// Whether what the scenarios send can be sent in the version.
+pub(super) fn check_version(
+    http: &Http<'_>,
+    scenarios: &[Scenario],
+    faults: &mut Collector,
+) -> Result<(), Told> {
+    let mut requests = scenarios.iter().flat_map(Scenario::requests);
+    match &http.version {
+        Some(cursor) if http.options.version == HttpVersion::V1_0 => {
+            if requests.all(|request| request.ask_first.is_none()) {
+                return Ok(());
+            }
+            let fault = cursor.fault("found 1.0 beside `ask_first`, for which it has no word");
+            Err(faults.report(fault.expected("1.1, or no `ask_first`")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether the load has a use for a bound on connections.
@@ -131,4 +157,17 @@ pub(super) fn check_connections(http: &Http<'_>, load: &Load, faults: &mut Colle
         Model::Open(_) => return Ok(()),
     };
     Err(faults.report(fault))
+}
+
+impl Cursor<'_> {
+    fn http_version(&self, faults: &mut Collector) -> Result<HttpVersion, Told> {
+        let read = |text: &str| {
+            let found = HttpVersion::ALL.into_iter().find(|version| version.name() == text);
+            let later = matches!(text, "2" | "3" | "2.0" | "3.0" | "auto");
+            let hint =
+                later.then(|| "this version does not have HTTP versions other than these yet".to_owned());
+            found.ok_or_else(|| Wrong::default().hint(hint))
+        };
+        self.measure("`1.0` or `1.1`", read, faults)
+    }
 }

@@ -135,6 +135,8 @@ impl<'n> Settings<'n> {
             Stages::Timed(stages) => Users::Staged(
                 UserShape::new(warmup, &stages).map_err(|error| self.shape_fault(error, place, faults))?,
             ),
+            // Nobody would ever do them.
+            Stages::UntilDone(0) => return Err(self.shape_fault(ShapeError::NoLoad, place, faults)),
             Stages::UntilDone(users) if iterations.is_some() => Users::Steady(users),
             Stages::UntilDone(_) => return Err(self.endless(place, faults)),
         };

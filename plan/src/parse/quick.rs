@@ -32,6 +32,10 @@ pub struct QuickPlan {
     pub max_in_flight: Option<u64>,
     /// `--tolerate`, with its `%`.
     pub tolerate: Option<String>,
+    /// `--http-version`; 1.1 where it isn't given.
+    pub http_version: Option<String>,
+    /// The statuses that are fine, such as `200..999`; those below 400 where it isn't given. No flag says it.
+    pub status: Option<String>,
     /// `-m`.
     pub method: Option<String>,
     /// `-H`, each `Name: value`; a name may come more than once.
@@ -98,6 +102,7 @@ impl QuickPlan {
             text("arrivals", "--arrivals", self.arrivals),
             number("max_in_flight", "--max-in-flight", self.max_in_flight),
             text("tolerate", "--tolerate", self.tolerate),
+            text("http_version", "--http-version", self.http_version),
             text("method", "-m", self.method),
             Some(entry("headers", "-H", Value::Map(headers))),
             literal("body", "-d", self.body),
@@ -113,6 +118,7 @@ impl QuickPlan {
             text("drain", "--drain", drain),
             section("tls", self.tls.entries()),
             section("connect", self.connect.entries()),
+            section("check", [plain("status", "check", self.status)]),
         ];
         node("URL", Value::Map(entries.into_iter().flatten().collect()))
     }

@@ -15,6 +15,7 @@ const TOP: Keys = Keys {
         load::STEADY,
         load::SHARED,
         http::KEYS,
+        http::SHORT,
     ],
     later: &[
         &[later("data", "data rows"), later("variables", "variables"), later("secrets", "secrets")],
@@ -56,6 +57,10 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
         (Ok(http), Ok(load)) => http::check_connections(http, load, faults),
         _ => Ok(()),
     };
+    let http_version = match (&http, &scenarios) {
+        (Ok(http), Ok(scenarios)) => http::check_version(http, scenarios, faults),
+        _ => Ok(()),
+    };
     let uses =
         agents::Uses::of(load.as_ref().ok(), http.as_ref().ok().and_then(|http| http.options.connections));
     let agents =
@@ -66,6 +71,7 @@ pub(super) fn plan(root: &Node, faults: &mut Collector) -> Result<Plan, Told> {
 
     version?;
     connections?;
+    http_version?;
     let target = target?;
     Ok(Plan {
         name: name?.unwrap_or_else(|| default_name(&target)),

@@ -1,5 +1,6 @@
 //! Rates as plans and flags write them: a number with `/s`, `/m` or `/h`, kept exactly.
 
+use crate::words::count;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -73,6 +74,14 @@ impl Rate {
     /// Arrivals a second for charts and sums that may be rounded.
     pub fn as_per_second(self) -> f64 {
         self.micro_per_hour as f64 / (3_600 * MICRO) as f64
+    }
+
+    /// As people read it, its thousands apart: `10,000/s`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        let text = self.to_string();
+        let (whole, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+        whole.parse().map_or_else(|_| text.clone(), |whole| format!("{}{rest}", count(whole)))
     }
 
     /// Whether it stands for no arrivals at all.

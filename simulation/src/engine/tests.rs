@@ -51,6 +51,7 @@ impl Lab {
             clock: Clock::start(),
             spin: Spin::Off,
             files: None,
+            listener: None,
         };
         let (events, told) = unbounded_channel();
         let habits = Habits { prepare_ms: 0, refuses: false };

@@ -85,7 +85,7 @@ async fn run(coordinator: &Coordinator, target: &str, agents: usize) -> RunDocum
         "target: http://{target}/\nrate: 120/s\nduration: {LOAD_S}s\nagents: {{ min: {agents}, wait: 20s }}\n"
     );
     let plan = parse(&text).expect("a plan");
-    let new = NewRun { plan, note: None, wait_for_agents: Duration::from_secs(10) };
+    let new = NewRun { wait_for_agents: Duration::from_secs(10), ..NewRun::of(plan) };
     let id = coordinator.start_run(new).await.expect("it starts");
     let document = coordinator.wait(&id, PATIENCE).await.expect("it is there");
     assert!(document.progress.over, "{document:?}");

@@ -110,7 +110,7 @@ impl<'a, const D: u8> Encoded<'a, D> {
     }
 
     /// How many values the bucket of this one is wide.
-    fn width_ns(value_ns: u64) -> u64 {
+    pub(super) fn width_ns(value_ns: u64) -> u64 {
         let first_series_ns = 2 * Self::HALF as u64 * LOWEST_NS;
         let doublings = (value_ns / first_series_ns).checked_ilog2().map_or(0, |log| log + 1);
         LOWEST_NS << doublings

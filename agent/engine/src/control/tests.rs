@@ -25,6 +25,7 @@ fn control(load: &str) -> Control {
         clock,
         spin: Spin::Off,
         files: None,
+        listener: None,
     };
     Control::new(Deal::new(&setup).unwrap())
 }

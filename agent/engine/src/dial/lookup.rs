@@ -7,6 +7,7 @@ use thiserror::Error;
 use volley_plan::allow::Denied;
 use volley_plan::{Destination, Family, Plan, Remote};
 
+use super::tunnel::Tunnel;
 use super::zone::{ZoneError, scope_id};
 use super::{Site, SourceError, Sources};
 
@@ -43,6 +44,8 @@ pub(crate) struct Lookup {
     destinations: Vec<Destination>,
     family: Family,
     sources: Sources,
+    /// What the proxy is asked for, where there is one and the target is `https`.
+    tunnel: Option<Tunnel>,
 }
 
 impl Lookup {
@@ -53,7 +56,8 @@ impl Lookup {
     pub(crate) fn new(plan: &Plan) -> Result<Self, SourceError> {
         let connect = &plan.http.connect;
         let destinations = plan.destinations();
-        Ok(Self { destinations, family: connect.family, sources: Sources::here(&connect.from)? })
+        let (family, sources) = (connect.family, Sources::here(&connect.from)?);
+        Ok(Self { destinations, family, sources, tunnel: Tunnel::of(plan) })
     }
 
     /// Whether anything has to be resolved.
@@ -62,6 +66,11 @@ impl Lookup {
             Destination::Remote(remote) => remote.ip().is_none(),
             Destination::Unix(_) => false,
         })
+    }
+
+    /// What each connection begins with, where it goes through a proxy.
+    pub(crate) fn tunnel(&self) -> Option<&Tunnel> {
+        self.tunnel.as_ref()
     }
 
     /// Where connections come from.

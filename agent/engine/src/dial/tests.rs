@@ -55,6 +55,7 @@ fn ways_of(resolve: Resolve, times_ns: [u64; 2]) -> Vec<Result<usize, ErrorKind>
         clock: Clock::start(),
         spin: crate::Spin::Off,
         files: None,
+        listener: None,
     };
     let control = Arc::new(Control::new(crate::deal::Deal::new(&setup).unwrap()));
     let known = Site::Tcp { host: "gone.invalid".into(), address: "127.0.0.1:1".parse().unwrap() };

@@ -84,6 +84,9 @@ impl Material {
         }
         let tls = &plan.http.tls;
         let provider = Arc::new(aws_lc_rs::default_provider());
+        // A process gathers entropy for its first random number, for a tenth of a second: here, and not in the run's first
+        // handshake. Where there is none the handshake will tell.
+        let _ = provider.secure_random.fill(&mut [0]);
         let verifier: Arc<dyn ServerCertVerifier> = match &tls.ca {
             _ if tls.insecure => Arc::new(AnyCertificate::new(&provider)),
             Some(ca) => {

@@ -202,6 +202,11 @@ impl Head {
         self.close
     }
 
+    /// Whether it has `Connection: keep-alive`.
+    pub(super) fn says_keep_alive(&self) -> bool {
+        self.keep_alive
+    }
+
     /// Whether the connection persists after this answer, as far as its head says (RFC 9112 section
     /// 9.3). An HTTP/1.0 answer with a transfer coding counts as faultily framed (section 6.1).
     pub(super) fn persists(&self) -> bool {

@@ -53,6 +53,9 @@ pub struct RequestKind {
     /// Whether the connection may be used again; a client that sent `close` sends nothing more on it
     /// (RFC 9112 section 9.6).
     pub keep_alive: bool,
+    /// Whether it is HTTP/1.0. Then the connection may be used again only where the answer says `keep-alive`: what the
+    /// server would do of itself is the version's that it was asked in.
+    pub http_1_0: bool,
 }
 
 /// What stands for a number until it is known: as many digits as the largest has.
@@ -65,8 +68,8 @@ pub struct Parts<'a> {
     pub method: &'a str,
     /// The target's authority as Host has it: `example.org:8080`, `[::1]:80`. A header `Host` goes before it.
     pub host: &'a str,
-    /// Begins with a slash, or is `*`.
-    pub path_and_query: &'a str,
+    /// What stands in the request line: it begins with a slash, or is `*`, or for a proxy the whole URL.
+    pub request_target: &'a str,
     /// Header lines, in order.
     pub headers: &'a [(String, String)],
     /// What follows the head.
@@ -76,6 +79,8 @@ pub struct Parts<'a> {
     pub asks_first: bool,
     /// Whether the connection may carry another request.
     pub keep_alive: bool,
+    /// Whether it is sent as HTTP/1.0.
+    pub http_1_0: bool,
 }
 
 /// What follows a head.
@@ -114,20 +119,21 @@ impl Prepared {
     /// Serializes a request (RFC 9112 section 3).
     ///
     /// Host, User-Agent and Accept are added unless the headers have them; Content-Length where there is a body or the
-    /// method is one whose meaning expects it (RFC 9110 section 8.6); `Connection: close` unless `keep_alive`. A header
-    /// that says `Connection: close` has the same effect as `keep_alive` being false.
+    /// method is one whose meaning expects it (RFC 9110 section 8.6); `Connection: close` unless `keep_alive`; with HTTP/1.0, where
+    /// closing goes without saying, `Connection: Keep-Alive` if `keep_alive`. A header that says `Connection: close` has the same effect as `keep_alive` being false.
     ///
     /// # Errors
     ///
     /// Where a part would make the request another one than it seems to be, such as a line end in a
     /// header's value.
     pub fn new(parts: &Parts<'_>) -> Result<Self, RequestError> {
-        let Parts { method, host, path_and_query, headers, body, keep_alive, .. } = *parts;
-        check_line(method, host, path_and_query)?;
+        let Parts { method, host, request_target, headers, body, keep_alive, http_1_0, .. } = *parts;
+        check_line(method, host, request_target)?;
         check_headers(headers, body.len())?;
         let says_close = has_option(headers, "close");
         let asks_first = parts.asks_first && body.len() > 0;
-        let mut text = format!("{method} {path_and_query} HTTP/1.1\r\n");
+        let version = if http_1_0 { "1.0" } else { "1.1" };
+        let mut text = format!("{method} {request_target} HTTP/{version}\r\n");
         // RFC 9110 section 7.2 wants Host first.
         push(&mut text, "Host", find(headers, "Host").unwrap_or(host));
         push_default(&mut text, headers, "User-Agent", USER_AGENT);
@@ -141,8 +147,12 @@ impl Prepared {
         if asks_first {
             push(&mut text, "Expect", "100-continue");
         }
-        if !keep_alive && !says_close {
-            push(&mut text, "Connection", "close");
+        match (keep_alive, http_1_0) {
+            (false, false) if !says_close => push(&mut text, "Connection", "close"),
+            (true, true) if find(headers, "Connection").is_none() => {
+                push(&mut text, "Connection", "Keep-Alive");
+            }
+            _ => {}
         }
         text.push_str("\r\n");
         let (inline, streamed_bytes) = match body {
@@ -154,7 +164,7 @@ impl Prepared {
             bytes: [text.as_bytes(), inline].concat().into(),
             streamed_bytes,
             asks_first,
-            kind: RequestKind { is_head: method == "HEAD", keep_alive: keep_alive && !says_close },
+            kind: RequestKind { is_head: method == "HEAD", keep_alive: keep_alive && !says_close, http_1_0 },
             is_idempotent: is_idempotent(method),
             number_at: None,
         })

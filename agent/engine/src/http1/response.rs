@@ -224,6 +224,11 @@ impl Parser {
         }
     }
 
+    /// Bytes of content that have come so far, without framing.
+    pub fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
     /// Whether nothing but content follows until the answer ends, so that more than the hint may be read without looking
     /// at it: what comes behind the answer was asked for by nobody.
     pub fn is_all_body(&self) -> bool {
@@ -267,7 +272,8 @@ impl Parser {
     fn end_of_head(&mut self) -> Result<Step, ProtocolError> {
         let head = self.head.head();
         let framing = head.framing(self.request)?;
-        self.reusable = self.request.keep_alive && self.head.persists() && framing != Framing::UntilClose;
+        let persists = self.head.persists() && (!self.request.http_1_0 || head.says_keep_alive());
+        self.reusable = self.request.keep_alive && persists && framing != Framing::UntilClose;
         self.phase = match framing {
             Framing::None => Phase::Complete,
             Framing::Length(remaining) => {

@@ -1,11 +1,13 @@
 //! The plan's requests, made ready to be sent.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use volley_plan::{Body, HttpOptions, Plan, Request};
+use volley_plan::{Body, HttpOptions, HttpVersion, Plan, Request};
 
 use super::Refusal;
 use crate::control::NEVER;
+use crate::dial::PROXY_AUTHORIZATION;
 use crate::files::Files;
 use crate::http1::{Content, NUMBER_PLACEHOLDER, Parts, Prepared};
 use crate::nanoseconds;
@@ -41,20 +43,36 @@ fn prepare(
 ) -> Result<Prepared, crate::http1::RequestError> {
     let number = plan.http.number_header.as_deref();
     let line = number.map(|name| (name.to_owned(), NUMBER_PLACEHOLDER.to_owned()));
-    let headers: Vec<_> = request.headers.iter().cloned().chain(line).collect();
+    let headers: Vec<_> = request.headers.iter().cloned().chain(to_proxy(plan)).chain(line).collect();
     let prepared = Prepared::new(&Parts {
         method: request.method.as_str(),
         host: plan.http.host.as_deref().unwrap_or_else(|| plan.target.authority()),
-        path_and_query: &request.path,
+        request_target: &request_target(plan, request),
         headers: &headers,
         body,
         asks_first: request.ask_first.is_some(),
         keep_alive: plan.http.keep_alive,
+        http_1_0: plan.http.version == HttpVersion::V1_0,
     })?;
     Ok(match number {
         Some(name) => prepared.numbered_by(name),
         None => prepared,
     })
+}
+
+/// What a proxy is told of who sends, in each request that it reads.
+fn to_proxy(plan: &Plan) -> Option<(String, String)> {
+    let proxy = plan.http.connect.proxy.as_ref().filter(|_| !plan.target.is_tls())?;
+    Some((PROXY_AUTHORIZATION.to_owned(), proxy.authorization.clone()?))
+}
+
+/// What stands in the request line: the path, and for a proxy the whole URL (RFC 9112 section 3.2.2). What is TLS goes
+/// through a proxy unseen.
+fn request_target<'a>(plan: &Plan, request: &'a Request) -> Cow<'a, str> {
+    if plan.http.connect.proxy.is_none() || plan.target.is_tls() {
+        return Cow::Borrowed(&request.path);
+    }
+    Cow::Owned(format!("http://{}{}", plan.target.authority(), request.path))
 }
 
 fn waits(http: &HttpOptions, request: &Request, prepared: &Prepared) -> Waits {

@@ -12,6 +12,7 @@ use super::connecting::Ahead;
 use crate::connection::{Connection, Idle};
 use crate::control::NEVER;
 use crate::exchange::{Exchange, Line};
+use crate::listener::HEARD_BYTES;
 use crate::prepared_step::{PreparedStep, Waits};
 use crate::recorder::{Ended, Ending, Traffic};
 use crate::spin::SPIN_NS;
@@ -53,6 +54,7 @@ impl Slot {
         };
         worker.deadlines.clear(self.index);
         let outcome = self.exchange.outcome();
+        let was_shown = worker.listener.is_some() && self.tell(worker, ending);
         if !ending.is_answered() || !outcome.reusable {
             self.connection = None;
         }
@@ -67,8 +69,8 @@ impl Slot {
             ending,
             outcome,
         });
-        if worker.requests[self.asked.step].check.body.is_some() {
-            // Looking at a body takes its time, which is neither this request's nor the next one's.
+        if was_shown || worker.requests[self.asked.step].check.body.is_some() {
+            // Looking at an answer takes its time, which is neither this request's nor the next one's.
             self.now_ns = worker.clock.now_ns();
         }
         ending
@@ -157,6 +159,9 @@ impl Slot {
         let (exchange, slot, deadline_ns) = (&mut self.exchange, self.index, self.deadline_ns);
         let bytes = step.request.bytes_of(self.turn.n, &mut self.scratch);
         exchange.begin(step, self.now_ns);
+        if let Some(listener) = &worker.listener {
+            exchange.listen(if self.was_heard && !listener.wants_all() { 0 } else { HEARD_BYTES });
+        }
         let spins = worker.spinning.for_answer(worker.gauges.in_flight.get());
         let result = poll_fn(|cx| {
             if worker.deadlines.is_expired(slot)

@@ -163,6 +163,7 @@ impl Agent {
             clock: world.clock(),
             spin: Spin::Off,
             files: None,
+            listener: None,
         };
         Control::new(Deal::new(&setup).expect("a share of the plan"))
     }
@@ -181,6 +182,7 @@ impl Agent {
             seed: 1,
             clock: world.clock(),
             spin: Spin::Off,
+            listener: None,
         };
         let start =
             Command::Start { at_ns: START_NS, from_ns: self.from_ns, lease_until_ns: self.lease_until_ns };

@@ -48,8 +48,18 @@ fn run_on(addresses: Vec<SocketAddr>) -> Counters {
     let (clock, spin, seed) = (Clock::start(), Spin::Off, 1);
     let (share, allow) = (Share::all(&plan), Arc::new(AllowList::anything()));
     let adjusted = Vec::new();
-    let setup =
-        Setup { plan: Arc::clone(&plan), share, adjusted, allow, workers: 1, seed, clock, spin, files: None };
+    let setup = Setup {
+        plan: Arc::clone(&plan),
+        share,
+        adjusted,
+        allow,
+        workers: 1,
+        seed,
+        clock,
+        spin,
+        files: None,
+        listener: None,
+    };
     let control = Arc::new(Control::new(Deal::new(&setup).unwrap()));
     let start = Command::Start { at_ns: clock.now_ns(), from_ns: 0, lease_until_ns: u64::MAX };
     for command in [Command::Grant { from: 0, to: REQUESTS, last: true }, start] {
@@ -62,7 +72,7 @@ fn run_on(addresses: Vec<SocketAddr>) -> Counters {
     let site = |address| Site::Tcp { host: "localhost".into(), address };
     let sites = addresses.into_iter().map(site).collect();
     let dial = DialPlan { lookup, sites, resolve: Resolve::Once, tls: None };
-    let worker = WorkerPlan { plan, requests, index: 0, workers: 1, seed, clock, spin };
+    let worker = WorkerPlan { plan, requests, index: 0, workers: 1, seed, clock, spin, listener: None };
     run(worker, dial, Lines { control, events: unbounded_channel().0, to_reporter, cleared });
     let mut counters = Counters::default();
     for message in reported {

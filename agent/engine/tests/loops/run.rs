@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
-use volley_engine::{Clock, Command, Engine, Event, Setup, Spin};
+use volley_engine::{Clock, Command, Engine, Event, Listening, Setup, Spin};
 use volley_plan::allow::AllowList;
 use volley_plan::link::Share;
 use volley_plan::{Amount, Ledger, Model, Plan, Request, Step};
@@ -173,12 +173,27 @@ impl Run {
         Self::launch_setup(plan, share, workers, allow, None)
     }
 
+    /// An engine for the whole plan whose requests somebody is told of.
+    pub(crate) fn launch_heard(plan: Plan, workers: usize, listener: Listening) -> Self {
+        let share = Share::all(&plan);
+        Self::launch_told(plan, share, workers, (AllowList::anything(), None, Some(listener)))
+    }
+
     fn launch_setup(
         plan: Plan,
         share: Share,
         workers: usize,
         allow: AllowList,
         files: Option<PathBuf>,
+    ) -> Self {
+        Self::launch_told(plan, share, workers, (allow, files, None))
+    }
+
+    fn launch_told(
+        plan: Plan,
+        share: Share,
+        workers: usize,
+        (allow, files, listener): (AllowList, Option<PathBuf>, Option<Listening>),
     ) -> Self {
         let (granted, users) = match &plan.load.model {
             Model::Closed(load) => match load.iterations {
@@ -190,7 +205,7 @@ impl Run {
         let (clock, spin, plan) = (Clock::start(), Spin::Auto, Arc::new(plan));
         let allow = Arc::new(allow);
         let adjusted = Vec::new();
-        let setup = Setup { plan, share, adjusted, allow, workers, seed: 1, clock, spin, files };
+        let setup = Setup { plan, share, adjusted, allow, workers, seed: 1, clock, spin, files, listener };
         let (engine, events) = Engine::launch(setup);
         Self {
             engine: Some(engine),

@@ -1,9 +1,9 @@
 //! A load in words, as lists of runs show it.
 
 use super::{Amount, ClosedLoad, Load, Model, OpenLoad, Users};
-use crate::shape::{Arrivals, Rate};
+use crate::shape::Arrivals;
 use crate::units::duration_in_words;
-use crate::words::{count, counted};
+use crate::words::counted;
 use std::time::Duration;
 
 impl Load {
@@ -54,7 +54,7 @@ impl OpenLoad {
         let most = self.shape.rate_max();
         let is_steady = self.shape.stages().all(|stage| stage.from == most && stage.to == most);
         let up_to = if is_steady { "" } else { "up to " };
-        let mut parts = vec![format!("{up_to}{} open", rate(most))];
+        let mut parts = vec![format!("{up_to}{} open", most.in_words())];
         if self.arrivals == Arrivals::Poisson {
             parts.push("Poisson".to_owned());
         }
@@ -76,11 +76,4 @@ impl OpenLoad {
 
 fn time(ns: u64) -> String {
     duration_in_words(Duration::from_nanos(ns))
-}
-
-/// A rate with its thousands apart: `10,000/s`.
-fn rate(rate: Rate) -> String {
-    let text = rate.to_string();
-    let (whole, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    whole.parse().map_or_else(|_| text.clone(), |whole| format!("{}{rest}", count(whole)))
 }

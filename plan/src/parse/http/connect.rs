@@ -1,10 +1,12 @@
 //! Where connections go and come from: `connect`.
 
 use crate::model::{
-    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Remote, Resolve, Target,
+    Connect, Destination, Family, MAX_DESTINATIONS, MAX_SOURCES, MAX_UNIX_BYTES, Proxy, Remote, Resolve,
+    Target,
 };
 use crate::parse::cursor::{Cursor, Wrong};
 use crate::parse::fault::{Collector, Told, shown};
+use crate::parse::headers;
 use crate::parse::measures::DAY;
 use crate::parse::section::{Keys, Section};
 use crate::units::{format_duration, parse_duration};
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const CONNECT: Keys = Keys {
-    known: &[&["to", "unix", "family", "resolve", "from"]],
+    known: &[&["to", "unix", "proxy", "proxy_authorization", "family", "resolve", "from"]],
     later: &[],
     belongs: &[],
     elsewhere: &[
@@ -39,14 +41,16 @@ pub(super) fn read(
     let Some(cursor) = top.get("connect") else { return Ok(Connect::default()) };
     let section = Section::open(cursor, &CONNECT, faults)?;
     let defaults = Connect::default();
-    let lone = check_unix(&section, faults);
+    let lone = check_unix(&section, faults).and(check_proxy(&section, faults));
     let to = section.or_default("to", defaults.to, |cursor| to(cursor, faults));
     let unix = section.optional("unix", |cursor| unix(cursor, faults));
+    let proxy = proxy(&section, faults);
     let family = section.or_default("family", defaults.family, |cursor| cursor.family(faults));
     let resolve = section.or_default("resolve", defaults.resolve, |cursor| cursor.resolve(faults));
     let from = section.or_default("from", defaults.from, |cursor| from(cursor, faults));
     lone?;
-    let connect = Connect { to: to?, unix: unix?, family: family?, resolve: resolve?, from: from? };
+    let (to, unix, proxy) = (to?, unix?, proxy?);
+    let connect = Connect { to, unix, proxy, family: family?, resolve: resolve?, from: from? };
     match target {
         Some(target) => check_use(&section, &connect, target, faults).map(|()| connect),
         None => Ok(connect),
@@ -58,7 +62,8 @@ fn check_unix(section: &Section<'_>, faults: &mut Collector) -> Result<(), Told>
     if section.get("unix").is_none() {
         return Ok(());
     }
-    let others = ["to", "family", "resolve", "from"].into_iter().filter(|key| section.get(key).is_some());
+    let others =
+        ["to", "proxy", "family", "resolve", "from"].into_iter().filter(|key| section.get(key).is_some());
     let told: Vec<_> = others
         .map(|key| {
             let beside = section.fault_of(key, "stands beside `unix`, which has no address");
@@ -66,6 +71,26 @@ fn check_unix(section: &Section<'_>, faults: &mut Collector) -> Result<(), Told>
         })
         .collect();
     told.first().map_or(Ok(()), |told| Err(*told))
+}
+
+/// A proxy is where connections go.
+fn check_proxy(section: &Section<'_>, faults: &mut Collector) -> Result<(), Told> {
+    if section.has("to") && section.has("proxy") {
+        let beside = section.fault_of("to", "stands beside `proxy`, which is where connections go");
+        return Err(faults.report(beside.expected("either `to` or `proxy`")));
+    }
+    if section.has("proxy_authorization") && !section.has("proxy") {
+        let alone = section.fault_of("proxy_authorization", "stands without `proxy`");
+        return Err(faults.report(alone.expected("`proxy`, which is told this, beside it")));
+    }
+    Ok(())
+}
+
+fn proxy(section: &Section<'_>, faults: &mut Collector) -> Result<Option<Proxy>, Told> {
+    let at = section.optional("proxy", |cursor| remote(cursor, faults));
+    let authorization = section.optional("proxy_authorization", |cursor| headers::read_value(cursor, faults));
+    let (at, authorization) = (at?, authorization?);
+    Ok(at.map(|at| Proxy { at, authorization }))
 }
 
 /// Whether each key has something that it bears on.
@@ -136,15 +161,16 @@ fn check_from(
 }
 
 fn to(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<Vec<Remote>, Told> {
-    let read = |item: &Cursor<'_>, faults: &mut Collector| {
-        let text = item.template(faults)?;
-        Remote::parse(&text).map_err(|error| {
-            let fault = item.fault(format!("found {error}"));
-            let expected = "a host and a port, such as 10.0.0.1:8443 or \"[::1]:8443\"";
-            faults.report(fault.expected(expected).maybe_hint(error.hint()))
-        })
-    };
-    each_once(cursor, MAX_DESTINATIONS, read, faults)
+    each_once(cursor, MAX_DESTINATIONS, remote, faults)
+}
+
+fn remote(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<Remote, Told> {
+    let text = cursor.template(faults)?;
+    Remote::parse(&text).map_err(|error| {
+        let fault = cursor.fault(format!("found {error}"));
+        let expected = "a host and a port, such as 10.0.0.1:8443 or \"[::1]:8443\"";
+        faults.report(fault.expected(expected).maybe_hint(error.hint()))
+    })
 }
 
 fn from(cursor: &Cursor<'_>, faults: &mut Collector) -> Result<Vec<IpAddr>, Told> {

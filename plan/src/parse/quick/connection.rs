@@ -30,6 +30,10 @@ pub struct QuickConnect {
     pub to: Vec<String>,
     /// `--unix-socket`, the whole path.
     pub unix: Option<String>,
+    /// `-x`, host and port.
+    pub proxy: Option<String>,
+    /// What `-x` tells the proxy of who sends: the value of `Proxy-Authorization`.
+    pub proxy_authorization: Option<String>,
     /// `-4`.
     pub v4: bool,
     /// `-6`.
@@ -56,10 +60,12 @@ impl QuickTls {
 }
 
 impl QuickConnect {
-    pub(super) fn entries(self) -> [Option<Entry>; 6] {
+    pub(super) fn entries(self) -> [Option<Entry>; 8] {
         [
             list("to", "--connect-to", self.to),
             literal("unix", "--unix-socket", self.unix),
+            literal("proxy", "-x", self.proxy),
+            literal("proxy_authorization", "-x", self.proxy_authorization),
             plain("family", "-4", self.v4.then(|| "4".to_owned())),
             plain("family", "-6", self.v6.then(|| "6".to_owned())),
             text("resolve", "--resolve", self.resolve),

@@ -15,9 +15,9 @@ mod words;
 
 use super::{EofError, Event, Outcome, Parser, ProtocolError, RequestKind};
 
-const GET: RequestKind = RequestKind { is_head: false, keep_alive: true };
-const HEAD: RequestKind = RequestKind { is_head: true, keep_alive: true };
-const GET_CLOSE: RequestKind = RequestKind { is_head: false, keep_alive: false };
+const GET: RequestKind = RequestKind { is_head: false, keep_alive: true, http_1_0: false };
+const HEAD: RequestKind = RequestKind { is_head: true, keep_alive: true, http_1_0: false };
+const GET_CLOSE: RequestKind = RequestKind { is_head: false, keep_alive: false, http_1_0: false };
 
 /// A head to put content behind.
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";

@@ -26,7 +26,7 @@ const GET: Request<'_> = Request {
 
 fn parts<'a>(request: &Request<'a>, headers: &'a [(String, String)], body: Content<'a>) -> Parts<'a> {
     let Request { method, host, path, asks_first, keep_alive, .. } = *request;
-    Parts { method, host, path_and_query: path, headers, body, asks_first, keep_alive }
+    Parts { method, host, request_target: path, headers, body, asks_first, keep_alive, http_1_0: false }
 }
 
 fn prepare(request: &Request<'_>) -> Result<Prepared, RequestError> {
@@ -59,7 +59,7 @@ fn defaults() {
         &Request { path: "/a?b=c", ..GET },
         "GET /a?b=c HTTP/1.1\r\nHost: a.test:8080\r\nAGENTAccept: */*\r\n\r\n",
     );
-    assert_eq!(prepared.kind(), RequestKind { is_head: false, keep_alive: true });
+    assert_eq!(prepared.kind(), RequestKind { is_head: false, keep_alive: true, http_1_0: false });
 }
 
 #[test]
