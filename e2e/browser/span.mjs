@@ -86,6 +86,7 @@ async function over(browser) {
   seen.linked = await tells(page, "");
   await byKeyboard(page, seen);
   await byForm(page, seen);
+  await byFaultyForm(page, seen);
   await page.close();
   return seen;
 }
@@ -107,6 +108,14 @@ async function byForm(page, seen) {
   await page.locator('input[name="to"]').fill("5");
   await page.getByRole("button", { name: "Show" }).click();
   seen.by_form = await tells(page, of(2, 5));
+}
+
+/** An end before the beginning is refused, and what was told stays. */
+async function byFaultyForm(page, seen) {
+  await page.locator('input[name="to"]').fill("1");
+  await page.getByRole("button", { name: "Show" }).click();
+  seen.refused = await page.locator("[data-span-failed]").textContent();
+  seen.kept = await look(page);
 }
 
 async function withoutScript(browser) {

@@ -13,6 +13,17 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 /** How far to the right a percentile lies: the number of nines, so to speak. */
 const place = (percentile) => -Math.log10(1 - percentile / 100);
 
+/** So much room does a label take. */
+const LABEL_PX = 44;
+
+/** The labels that an axis has room for, at their places. */
+function labelled({ scales: { x }, over }) {
+  const room = (LABEL_PX * x.max) / over.clientWidth;
+  const fits = (kept, percentile) => kept.length === 0 || place(percentile) - place(kept.at(-1)) >= room;
+  const within = LABELLED.filter((percentile) => place(percentile) <= x.max);
+  return within.reduce((kept, percentile) => (fits(kept, percentile) ? [...kept, percentile] : kept), []);
+}
+
 /** The slowest of all stands as far right as one request of so many. */
 const places = (points, count) =>
   points.map(({ percentile }) => (percentile < 100 ? place(percentile) : Math.log10(Math.max(count, 2))));
@@ -39,7 +50,8 @@ export class Distribution {
   options() {
     const grid = { stroke: css("--grid"), width: 1 };
     const axis = { stroke: css("--muted"), font: css("--chart-font"), grid, ticks: { ...grid, size: 4 } };
-    const splits = (plot) => LABELLED.map(place).filter((x) => x <= plot.scales.x.max);
+    const splits = (plot) => labelled(plot).map(place);
+    const values = (plot) => labelled(plot).map((percentile) => `${percentile} %`);
     return {
       width: this.place.clientWidth,
       height: HEIGHT_PX,
@@ -48,7 +60,7 @@ export class Distribution {
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: { x: { time: false, range: (_plot, _min, max) => [0, Math.max(1, max)] }, y: { distr: 3, range: logRange } },
       axes: [
-        { ...axis, size: 28, gap: 4, splits, values: (_, xs) => xs.map((_x, i) => `${LABELLED[i]} %`) },
+        { ...axis, size: 28, gap: 4, splits, values },
         { ...axis, filter: logLines, grid: { ...grid, filter: logLines }, ticks: { ...axis.ticks, filter: logLines }, size: Y_AXIS_PX, gap: 6, space: 26, values: (_, ys) => ys.map(label) },
       ],
       series: [{}, { stroke: css("--p50"), width: 2, points: { show: false } }],

@@ -2,6 +2,17 @@
 
 const NOBODY = new AbortController();
 
+/** The address of this page with other seconds, or none. */
+function addressWith(seconds) {
+  const address = new URL(location.href);
+  for (const name of ["from", "to"]) address.searchParams.delete(name);
+  if (seconds) {
+    address.searchParams.set("from", seconds.from_s);
+    address.searchParams.set("to", seconds.to_s);
+  }
+  return address;
+}
+
 /** The seconds that an address names. */
 function named(address) {
   const query = new URL(address, location.href).searchParams;
@@ -17,37 +28,35 @@ export class Selected {
     this.failed = main.querySelector("[data-span-failed]");
     this.form.addEventListener("submit", (event) => this.submitted(event));
     this.form.querySelector("a").addEventListener("click", (event) => this.followed(event));
+    // An address may leave one of the two out, which the server knows then.
+    if (span) history.replaceState(null, "", addressWith(span));
     addEventListener("popstate", () => this.show(named(location.href)));
     addEventListener("keydown", (event) => this.pressed(event));
   }
 
   /** Another span, or null for the whole run: the address says so too, and the way back leads to the one before. */
-  choose(seconds) {
-    const address = new URL(location.href);
-    for (const name of ["from", "to"]) address.searchParams.delete(name);
-    if (seconds) {
-      address.searchParams.set("from", seconds.from_s);
-      address.searchParams.set("to", seconds.to_s);
-    }
-    if (address.href !== location.href) history.pushState(null, "", address);
-    return this.show(seconds);
+  async choose(seconds) {
+    const address = addressWith(seconds);
+    if ((await this.show(seconds)) && address.href !== location.href) history.pushState(null, "", address);
   }
 
-  /** Only the latest that was asked for is shown. */
+  /** Gives whether it is shown: only the latest that was asked for is, and what can't be told isn't. */
   async show(seconds) {
     this.asking.abort();
     this.asking = new AbortController();
     const { signal } = this.asking;
     this.form.ariaBusy = "true";
     try {
-      const span = seconds ? await this.ask(seconds, signal) : null;
-      this.take(span, "");
+      this.take(seconds && (await this.ask(seconds, signal)), "");
+      return true;
     } catch (error) {
       if (!signal.aborted) this.take(this.span, `These seconds can't be told: ${error.message}.`);
+      return false;
     }
   }
 
   async ask({ from_s, to_s }, signal) {
+    if (!(from_s < to_s)) throw new Error("the end must come after the beginning");
     const answer = await fetch(`${this.main.dataset.api}/span?from=${from_s}&to=${to_s}`, { signal });
     const told = await answer.json();
     if (!answer.ok) throw new Error(told.detail);

@@ -66,11 +66,12 @@ impl ReportTemplate<'_> {
         CONTENT_SECURITY_POLICY
     }
 
-    /// The style sheet of all pages.
+    /// The style sheets of a run's page.
     #[expect(clippy::unused_self, reason = "templates call what they have")]
-    fn style(&self) -> &'static str {
-        let sheet = assets().iter().find(|asset| asset.path.ends_with("/volley.css"));
-        sheet.and_then(|asset| str::from_utf8(asset.bytes).ok()).unwrap_or_default()
+    fn style(&self) -> String {
+        let sheet = |name: &str| assets().iter().find(|asset| asset.path.ends_with(name));
+        let sheets = ["/volley.css", "/run.css"].into_iter().filter_map(sheet);
+        sheets.filter_map(|asset| str::from_utf8(asset.bytes).ok()).collect()
     }
 
     fn text(&self, path: &str) -> String {
@@ -230,8 +231,14 @@ mod tests {
     #[test]
     fn a_report_is_one_file_that_loads_nothing() {
         let html = report(samples::over());
-        let says =
-            ["<title>", "Content-Security-Policy", "Latency by percentile", "99.9 %", "class=\"s-ok\" d=\"M"];
+        let says = [
+            "<title>",
+            "Content-Security-Policy",
+            "Latency by percentile",
+            "99.9 %",
+            "class=\"s-ok\" d=\"M",
+            ".s-ok { stroke",
+        ];
         check(&html, &says, &["<script", "<link", "src=", "url(", "NaN", "data-stream", " onerror"]);
         assert!(html.find("<h1>").unwrap() < html.find("class=\"sentence\"").unwrap());
     }

@@ -130,7 +130,7 @@ fn a_span_is_selected_by_mouse_by_keyboard_and_without_script() {
     let id = api.start(&plan);
     let seen = look("span.mjs", url, &id);
     assert_eq!(seen["complaints"], json!([]));
-    api.finished(&id).checked();
+    let report = api.finished(&id).checked();
 
     let span = |from_s: u64, to_s: u64| {
         let span = api.get(&format!("/api/v1/runs/{id}/span?from={from_s}&to={to_s}"));
@@ -138,12 +138,13 @@ fn a_span_is_selected_by_mouse_by_keyboard_and_without_script() {
         span["run"].clone()
     };
     let whole = api.get(&format!("/api/v1/runs/{id}/span"))["run"].clone();
+    assert_eq!(whole["whole"]["ok"], report.count("ok"));
     let chosen = span(2, 5);
     assert!(
         chosen["whole"]["ok"].as_u64() < whole["whole"]["ok"].as_u64()
             && chosen["whole"]["ok"].as_u64() > Some(0)
     );
-    for name in ["dragged", "reloaded", "back", "by_form", "scriptless"] {
+    for name in ["dragged", "reloaded", "back", "by_form", "kept", "scriptless"] {
         assert_eq!(seen[name]["query"], "?from=2&to=5", "{name}");
         check_numbers(&seen[name], &chosen);
         assert_eq!(seen[name]["bound"], seen["dragged"]["bound"], "{name}");
@@ -160,6 +161,7 @@ fn a_span_is_selected_by_mouse_by_keyboard_and_without_script() {
         assert_eq!(seen[name]["bound"], seen["whole"]["bound"], "{name}");
         assert_eq!(figures(&seen[name])[1], whole["whole"]["ok"].as_u64().expect("a count"), "{name}");
     }
+    assert_eq!(seen["refused"], "These seconds can't be told: the end must come after the beginning.");
     for name in ["by_keyboard", "given_up"] {
         assert_eq!(seen[name]["query"], "?from=1&to=3", "{name}");
         check_numbers(&seen[name], &span(1, 3));

@@ -106,7 +106,7 @@ async fn plans_are_saved_compared_run_and_removed() {
     let other = PLAN.replace("10", "20");
     let fields = [("version", "1"), ("text", &other)];
     assert_eq!(taken(&server, "/plans/checkout", &fields).await, "/plans/checkout");
-    let says = ["requests: 20\n</textarea>", "1 user closed, 20 requests", "Run version 2"];
+    let says = ["requests: 20\nname: inner\n</textarea>", "1 user closed, 20 requests", "Run version 2"];
     page(&server, "/plans/checkout", &says, &["id=\"changes\""]).await;
     let says = ["from version 1 to version 2: 1 line added, 1 removed", "<code>requests: 20</code>"];
     page(&server, "/plans/checkout?version=2&against=1", &says, &[]).await;
@@ -151,7 +151,7 @@ async fn whoever_was_overtaken_is_told_and_overwrites_knowingly() {
     taken(&server, "/plans/checkout", &[("version", "1"), ("text", &theirs)]).await;
     let says = [
         "Somebody else has saved version 2 meanwhile.",
-        "requests: 30\n</textarea>",
+        "requests: 30\nname: inner\n</textarea>",
         "from version 2 to what you typed: 1 line added, 1 removed",
         "<input type=\"hidden\" name=\"version\" value=\"2\">\n<textarea",
     ];
