@@ -6,6 +6,7 @@ mod arguments;
 mod coordinator;
 mod exit;
 mod format;
+mod github;
 mod logging;
 mod notify;
 mod output;
@@ -14,6 +15,7 @@ mod probe;
 mod processor;
 mod progress;
 mod quick;
+mod report;
 mod rest;
 mod run;
 mod runs;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Some(Command::Agent(options)) => agent::main(options),
         Some(Command::Run(options)) => run::main(&options),
         Some(Command::Runs(options)) => runs::main(&options),
+        Some(Command::Report(options)) => report::main(&options),
         Some(Command::Token(_)) => token::main(),
         Some(Command::Probe(options)) => probe::main(options),
         Some(Command::Target(options)) => target::main(&options),

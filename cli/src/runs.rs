@@ -21,7 +21,7 @@ use crate::summary::summary;
 use crate::{logging, output};
 
 /// The coordinator where none is named.
-const HERE: &str = "http://127.0.0.1:7070";
+pub(crate) const HERE: &str = "http://127.0.0.1:7070";
 
 /// Which coordinator, and what to do.
 #[derive(Debug, Args)]
@@ -85,7 +85,8 @@ struct Level {
     users: Option<u32>,
 }
 
-fn run_id(text: &str) -> Result<RunId, &'static str> {
+/// A run's name.
+pub(crate) fn run_id(text: &str) -> Result<RunId, &'static str> {
     RunId::try_from(text.to_owned())
 }
 

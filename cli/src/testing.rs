@@ -71,6 +71,7 @@ async fn answer(State(asked): State<Arc<Mutex<Vec<String>>>>, request: Request) 
         ("POST", "/api/v1/runs") => (201, document()),
         ("GET", "/api/v1/runs") => (200, json!({ "runs": [document()] })),
         ("GET", "/api/v1/runs/r1") => (200, document()),
+        ("GET", "/api/v1/runs/r1/report.md") => return "## n\n".into_response(),
         ("POST", "/api/v1/runs/r1/stop") => (202, document()),
         ("POST", "/api/v1/runs/r1/adjust") => (202, json!({"at_s": 12.34})),
         _ => (404, json!({"title": "Not found", "detail": "there is no run of this name"})),
