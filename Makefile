@@ -39,7 +39,7 @@ assets: web/node_modules/.package-lock.json ## the pages' third-party scripts, f
 
 .PHONY: test
 test: build e2e/node_modules/.package-lock.json ## every test, with what they need from apt, npm and crates.io
-	deploy/need.sh curl nginx chromium python3 ip ss unshare faketime cargo-nextest
+	deploy/need.sh curl nginx chromium python3 python3-prometheus-client ip ss unshare faketime cargo-nextest
 	cargo test --locked --workspace --doc --quiet
 	cargo nextest run --locked --workspace --profile $(NEXTEST_PROFILE)
 	python3 -m unittest discover -s bench/peers

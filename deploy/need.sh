@@ -31,6 +31,11 @@ packages_of() {
 }
 
 is_there() {
+  # No command comes with it; it is for the system's Python, before which another one may stand on the path.
+  if [ "$1" = python3-prometheus-client ]; then
+    /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null
+    return
+  fi
   # nginx is in /usr/sbin, which is not on everyone's path.
   PATH="$PATH:/usr/sbin" command -v "$1" >/dev/null
 }
