@@ -158,7 +158,7 @@ impl Family {
             Samples::Counter(samples) => each(&mut family, samples, |sample, value| {
                 sample.encode_counter::<Labels, u64, u64>(value, None)
             }),
-            Samples::Gauge(samples) => each(&mut family, samples, |sample, value| sample.encode_gauge(value)),
+            Samples::Gauge(samples) => each(&mut family, samples, encode_gauge),
             Samples::Histogram(samples) => each(&mut family, samples, encode_histogram),
             Samples::Info(labels) => family.encode_info(labels),
         }
@@ -178,6 +178,10 @@ fn each<T>(
         }
     }
     Ok(())
+}
+
+fn encode_gauge(sample: &mut MetricEncoder<'_>, value: &f64) -> Result<(), fmt::Error> {
+    sample.encode_gauge(value)
 }
 
 fn encode_histogram(sample: &mut MetricEncoder<'_>, of: &Buckets) -> Result<(), fmt::Error> {

@@ -34,7 +34,7 @@ pub fn escaped(text: &str) -> String {
         match letter {
             // GitHub looks for mentions, references and formulas by itself, hence not by a backslash.
             '&' | '<' | '>' | '@' | '#' | '|' | '`' | '\\' | '$' => {
-                out += &format!("&#{};", u32::from(letter))
+                out += &format!("&#{};", u32::from(letter));
             }
             letter if letter.is_control() => out += &format!("&#{};", u32::from(letter)),
             '*' | '_' | '~' | '[' | ']' => {
