@@ -220,6 +220,8 @@ impl Agent {
             run: runs.progress().map(|progress| progress.run),
             owed_windows: runs.owed_windows(),
             leftovers: runs.leftovers(),
+            sent: runs.sent(),
+            latest: runs.latest(),
         };
         self.status.send_if_modified(|told| {
             let is_new = *told != status;

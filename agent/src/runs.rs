@@ -9,7 +9,7 @@ use volley_engine::{Clock, Event, Listening, Setup, Spin};
 use volley_plan::allow::AllowList;
 use volley_plan::link::{FromAgent, Incarnation, Lease, Order, Progress, RunId, Share};
 use volley_plan::{Adjust, Plan};
-use volley_stats::Window;
+use volley_stats::{Second, Tally, Window};
 
 use crate::agent::ORPHAN;
 use crate::crash::crash_at;
@@ -64,6 +64,10 @@ pub struct Runs {
     past: VecDeque<Past>,
     journal: Journal,
     leftovers: Leftovers,
+    /// What all windows of this process add up to.
+    sent: Arc<Tally>,
+    /// The latest second that the engine at hand has told of.
+    latest: Second,
     /// No further run is taken.
     leaving: bool,
 }
@@ -79,6 +83,8 @@ impl Runs {
             past: VecDeque::new(),
             journal: Journal::new(has_disk),
             leftovers: Leftovers::default(),
+            sent: Arc::default(),
+            latest: Second::default(),
             leaving: false,
         }
     }
@@ -132,7 +138,7 @@ impl Runs {
     fn end_unbegun(&mut self, run: &RunId) {
         tracing::warn!(%run, "the run starts, and was given up here before; its part of it ends with nothing done");
         self.open_journal(run);
-        self.journal.push(run, &Window::default(), true);
+        self.keep(run, &Window::default(), true);
     }
 
     /// Makes room for a run's results.
@@ -183,7 +189,7 @@ impl Runs {
     fn drop_at_hand(&mut self) {
         let Some(mut run) = self.at_hand.take() else { return };
         for (window, last) in run.dismiss() {
-            self.journal.push(&run.id, &window, last);
+            self.keep(&run.id, &window, last);
         }
         self.note_past(&run.id, run.taken);
     }
@@ -255,8 +261,17 @@ impl Runs {
             if last {
                 crash_at("draining");
             }
-            self.journal.push(&run.id, &window, last);
+            let id = run.id.clone();
+            self.keep(&id, &window, last);
         }
+    }
+
+    /// Counts a window, and keeps it until it is delivered.
+    fn keep(&mut self, run: &RunId, window: &Window, last: bool) {
+        Arc::make_mut(&mut self.sent).add(window);
+        let latest = window.seconds.last_key_value().map(|(_, second)| *second);
+        self.latest = latest.filter(|_| !last).unwrap_or_default();
+        self.journal.push(run, window, last);
     }
 
     /// What the disk is to do next. Each job is answered by [`Self::answer`], in their order.
@@ -361,6 +376,16 @@ impl Runs {
     #[must_use]
     pub fn leftovers(&self) -> usize {
         self.leftovers.len()
+    }
+
+    /// What all windows of this process add up to.
+    pub(crate) fn sent(&self) -> Arc<Tally> {
+        Arc::clone(&self.sent)
+    }
+
+    /// The latest second that the engine at hand has told of.
+    pub(crate) fn latest(&self) -> Second {
+        self.latest
     }
 
     /// Another ping interval has gone by.

@@ -1,6 +1,9 @@
 //! What an agent tells of itself to its own host: probes and metrics.
 
+use std::sync::Arc;
+
 use volley_plan::link::RunId;
+use volley_stats::{Second, Tally};
 
 /// How an agent is at the moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +18,10 @@ pub struct Status {
     pub owed_windows: usize,
     /// Runs of earlier processes on this host that are not delivered whole.
     pub leftovers: usize,
+    /// All that this process has sent, as far as its engines have told.
+    pub sent: Arc<Tally>,
+    /// Users, requests in flight and connections at the end of the latest second of the run at hand.
+    pub latest: Second,
 }
 
 impl Status {

@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    ab, agent, agents, completions, coordinator, man, plan, plans, probe, quick, run, runs, target, token,
+    ab, agent, agents, completions, coordinator, man, plan, plans, probe, quick, report, run, runs, target,
+    token,
 };
 
 /// What stands below the help of the whole.
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Agent(agent::Options),
     /// Look at the runs of a coordinator, stop, adjust, label and remove them
     Runs(runs::Options),
+    /// Fetch a run's report from a coordinator, in any form
+    Report(report::Options),
     /// Look at the agents of a coordinator, and drain them
     Agents(agents::Options),
     /// Look at the library of plans of a coordinator, save and remove plans
@@ -159,6 +162,9 @@ mod tests {
         check("probe http://127.0.0.1:1/healthz", "Probe");
         check("runs ls", "coordinator: \"http://127.0.0.1:7070\"");
         check("runs stop a-1 --coordinator http://h:1", "coordinator: \"http://h:1\"");
+        check("report a-1 --format series.csv -o f", "output: Some(\"f\")");
+        check("run plan.yaml --out d", "out: Some(\"d\")");
+        check("http://x/ --out d", "out: Some(\"d\")");
         check("runs adjust a-1 --rate 500/s", "rate: Some(\"500/s\")");
         check("runs adjust a-1 --users 0", "users: Some(0)");
         check("coordinator --allow 10.0.0.0/8:80 --allow any", "allow: [\"10.0.0.0/8:80\", \"any\"]");
@@ -186,6 +192,7 @@ mod tests {
         check("http://x/ --workers 0", "invalid value '0'");
         check("runs adjust a-1", "required");
         check("runs adjust a-1 --rate 5/s --users 5", "cannot be used with");
+        check("report a-1 --format pdf", "possible values: json, csv, series.csv");
         check("runs stop a/b", "a run's name");
         check("agent --coordinator h:1 --label zone", "NAME=VALUE");
         check("agent --coordinator h:1 --weight 0", "invalid value '0'");

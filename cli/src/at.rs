@@ -39,6 +39,7 @@ impl From<String> for Said {
 }
 
 impl At {
+    /// A client of it.
     fn rest(&self) -> Result<Rest, Failure> {
         // An empty variable is what scripts have that set it for none.
         let coordinator = if self.coordinator.is_empty() { HERE } else { &self.coordinator };
@@ -50,10 +51,18 @@ impl At {
         &self,
         ask: impl FnOnce(Rest) -> A,
     ) -> Result<Exit, Failure> {
-        let rest = self.rest()?;
-        let runtime = Builder::new_current_thread().enable_all().build().context("no runtime")?;
-        let Said { text, exit } = runtime.block_on(ask(rest))?;
+        let Said { text, exit } = self.talk(ask)?;
         output::print(&text)?;
         Ok(exit)
+    }
+
+    /// Asks it, and gives what it said.
+    pub(crate) fn talk<T, A: Future<Output = Result<T, Failure>>>(
+        &self,
+        ask: impl FnOnce(Rest) -> A,
+    ) -> Result<T, Failure> {
+        let rest = self.rest()?;
+        let runtime = Builder::new_current_thread().enable_all().build().context("no runtime")?;
+        runtime.block_on(ask(rest))
     }
 }

@@ -10,6 +10,7 @@ mod completions;
 mod coordinator;
 mod exit;
 mod format;
+mod github;
 mod logging;
 mod man;
 mod notify;
@@ -20,6 +21,7 @@ mod probe;
 mod processor;
 mod progress;
 mod quick;
+mod report;
 mod rest;
 mod run;
 mod runs;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Some(Command::Runs(options)) => runs::main(&options),
         Some(Command::Agents(options)) => agents::main(&options),
         Some(Command::Plans(options)) => plans::main(&options),
+        Some(Command::Report(options)) => report::main(&options),
         Some(Command::Token(_)) => token::main(),
         Some(Command::Probe(options)) => probe::main(options),
         Some(Command::Target(options)) => target::main(&options),

@@ -127,6 +127,17 @@ impl Rest {
         if status.is_success() { Ok(body.into()) } else { Err(refusal(status, &body, file)) }
     }
 
+    /// The text of an answer, or the failure that it tells of.
+    pub(crate) async fn read_text(&self, answer: Response) -> Result<String, Failure> {
+        let status = answer.status();
+        let body = answer.bytes().await.map_err(reqwest::Error::without_url);
+        let body = body.context("the coordinator's answer was cut short").or_exit(Exit::Unreachable)?;
+        if !status.is_success() {
+            return Err(refusal(status, &body, None));
+        }
+        Ok(String::from_utf8(body.into()).context("the coordinator's answer is no text")?)
+    }
+
     /// Both at once, where no plan is sent.
     pub(crate) async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Failure> {
         let answer = self.send(request, ANSWER).await?;

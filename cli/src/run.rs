@@ -1,6 +1,5 @@
 //! `volley run`: a plan to its end, in this process or on a coordinator, with the same output.
 
-use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -12,17 +11,19 @@ use clap::Args;
 use tokio::runtime::{Builder, Runtime};
 use volley_agent::{Listening, Spin};
 use volley_coordinator::RunDocument;
+use volley_coordinator::report::Form;
 use volley_plan::{AllowList, Plan, Verdict};
 
 use crate::access::{AllowOptions, TokenOptions};
 use crate::exit::{Exit, Failure};
+use crate::github::GitHub;
 use crate::processor::CpuTime;
 use crate::progress::Progress;
 use crate::rest::Rest;
 use crate::session::{Local, Remote, Session};
 use crate::signals::Signals;
 use crate::summary::summary;
-use crate::{logging, output, plan};
+use crate::{logging, output, plan, report};
 
 /// How often the progress is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -62,6 +63,9 @@ pub(crate) struct TellOptions {
     /// Write a JUnit report too: a test case for the run, and one for each threshold
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Write the results in every form into this folder: JSON, CSV, JUnit, HdrHistogram's, OpenMetrics, Markdown, HTML
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Say nothing of how it goes, and print nothing but the results
     #[arg(long)]
     quiet: bool,
@@ -133,6 +137,8 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
 }
 
 async fn play(mut session: impl Session, told: &TellOptions) -> Result<Exit, Failure> {
+    // Before the load: nobody wants to learn after an hour that it can't be.
+    told.out.as_deref().map_or(Ok(()), report::make)?;
     let mut signals = Signals::catch()?;
     tokio::select! {
         started = session.start() => started?,
@@ -145,11 +151,6 @@ async fn play(mut session: impl Session, told: &TellOptions) -> Result<Exit, Fai
         End::Over { document, interrupted } => (document, interrupted),
         End::Left => return Ok(Exit::Interrupted),
     };
-    if let Some(file) = &told.junit {
-        let xml = document.junit().render().context("the JUnit report can't be made")?;
-        fs::write(file, xml)
-            .with_context(|| format!("the JUnit report can't be written to {}", file.display()))?;
-    }
     if told.json {
         let text = serde_json::to_string_pretty(&document).context("the results can't be written as JSON")?;
         output::print(&format!("{text}\n"))?;
@@ -157,7 +158,30 @@ async fn play(mut session: impl Session, told: &TellOptions) -> Result<Exit, Fai
         let cpu = session.is_local().then(CpuTime::of_this_process).flatten();
         output::print(&summary(&document, cpu, logging::colours(&io::stdout())))?;
     }
+    write_reports(&mut session, &document, told).await?;
     Ok(if interrupted { Exit::Interrupted } else { exit(&document) })
+}
+
+/// Writes what is asked for beside the results: by flags, or by GitHub's variables.
+async fn write_reports(
+    session: &mut impl Session,
+    document: &RunDocument,
+    told: &TellOptions,
+) -> Result<(), Failure> {
+    if let Some(file) = &told.junit {
+        report::write(file, &document.junit().render().context("the JUnit report can't be made")?)?;
+    }
+    if let Some(folder) = &told.out {
+        report::write_all(folder, &session.reports(Form::ALL).await?)?;
+    }
+    let github = GitHub::here();
+    if let Some(file) = &github.summary {
+        for (_, text) in session.reports(&[Form::Markdown]).await? {
+            report::append(file, &text)?;
+        }
+    }
+    github.notes(document).iter().for_each(|note| output::say(note));
+    Ok(())
 }
 
 /// How following a run ended.

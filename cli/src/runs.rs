@@ -103,7 +103,8 @@ struct Level {
     users: Option<u32>,
 }
 
-fn run_id(text: &str) -> Result<RunId, &'static str> {
+/// A run's name.
+pub(crate) fn run_id(text: &str) -> Result<RunId, &'static str> {
     RunId::try_from(text.to_owned())
 }
 

@@ -6,6 +6,7 @@ mod remote;
 use std::time::Duration;
 
 use volley_coordinator::RunDocument;
+use volley_coordinator::report::Form;
 
 pub(crate) use local::Local;
 pub(crate) use remote::Remote;
@@ -22,6 +23,9 @@ pub(crate) trait Session {
 
     /// Asks it to end in the orderly way. Nothing happens if it is over.
     async fn stop(&mut self) -> Result<(), Failure>;
+
+    /// Its reports in these forms, once it is over.
+    async fn reports(&mut self, forms: &[Form]) -> Result<Vec<(Form, String)>, Failure>;
 
     /// Whether the load comes out of this process.
     fn is_local(&self) -> bool;

@@ -89,6 +89,7 @@ async fn answer(State(asked): State<Arc<Mutex<Vec<String>>>>, request: Request) 
             let fault = json!({"line": 1, "column": 9, "detail": "target: wrong", "hint": "right"});
             (422, json!({"title": "Faults", "errors": [fault]}))
         }
+        ("GET", "/api/v1/runs/r1/report.md") => return "## n\n".into_response(),
         ("POST", "/api/v1/runs/r1/stop") => (202, document()),
         ("POST", "/api/v1/runs/r1/adjust") => (202, json!({"at_s": 12.34})),
         _ => (404, json!({"title": "Not found", "detail": "there is no run of this name"})),

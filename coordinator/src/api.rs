@@ -9,6 +9,7 @@ mod agents;
 mod guard;
 mod health;
 mod log;
+mod metrics;
 mod openapi;
 mod ops;
 mod plans;
@@ -71,6 +72,7 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
         .route("/version", get(ops::version))
+        .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(|| async move { ([(header::CONTENT_TYPE, "application/json")], text) }));
     Router::new().nest("/api/v1", v1).merge(ops)
 }

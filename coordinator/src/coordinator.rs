@@ -21,6 +21,7 @@ use crate::document::RunDocument;
 use crate::driver::{Input, Pong};
 use crate::fleet::{AgentView, Fleet, Strength};
 use crate::live::Live;
+use crate::metrics::Meter;
 use crate::past::Shelf;
 use crate::queue::Queue;
 use crate::report::Recording;
@@ -33,6 +34,7 @@ mod beside;
 mod change;
 mod excerpt;
 mod late;
+mod meter;
 mod resume;
 mod runs;
 mod start;
@@ -109,6 +111,8 @@ pub(crate) struct Shared {
     marking: tokio::sync::Mutex<()>,
     /// Held by whoever starts a run by a request that may come again.
     pub(crate) asking: tokio::sync::Mutex<()>,
+    /// What monitoring is told.
+    meter: Mutex<Meter>,
     /// Counts changes of the fleet.
     fleet_changes: watch::Sender<u64>,
     /// When idle agents were last offered to the runs that wait for some.
@@ -158,6 +162,7 @@ impl Coordinator {
             reading: tokio::sync::Mutex::default(),
             marking: tokio::sync::Mutex::default(),
             asking: tokio::sync::Mutex::default(),
+            meter: Mutex::default(),
             fleet_changes: watch::Sender::new(0),
             offered_ns: AtomicU64::new(0),
             stopping: AtomicBool::new(false),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::Instant;
 use volley_lifecycle::{Action, AgentFacts, Event, Level, Note, Run};
+use volley_plan::Verdict;
 use volley_plan::link::{Incarnation, Report, WindowFacts};
 use volley_stats::SECOND_NS;
 use volley_web::stream::Tick;
@@ -229,6 +230,7 @@ impl Driver {
     async fn end(&mut self) {
         self.judge(self.live.complete_s(self.shared.clock.now_ns())).await;
         let (document, _) = self.keep_document().await;
+        self.shared.count_end(document.progress.verdict.unwrap_or(Verdict::None));
         tracing::info!(run = %document.id, sentence = %document.progress.sentence, "run finished");
         let ticks = self.ticks_from_store(&document).await;
         self.publisher.finish(&self.shared, &self.live, ticks, document.progress);

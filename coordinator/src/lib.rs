@@ -26,6 +26,7 @@ mod feed;
 mod fleet;
 mod grpc;
 mod live;
+pub mod metrics;
 mod offset;
 mod outliers;
 mod pages;

@@ -127,6 +127,11 @@ impl Live {
         live
     }
 
+    /// It waits for its turn.
+    pub(crate) fn is_queued(&self) -> bool {
+        self.inner().queue.is_some()
+    }
+
     /// It stands here while it waits for its turn; true if that is news. Its turn may have come meanwhile.
     pub(crate) fn stands_at(&self, place: QueuePlace) -> bool {
         let queue = &mut self.inner().queue;

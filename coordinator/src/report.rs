@@ -76,3 +76,6 @@ pub fn render(form: Form, recording: &Recording) -> Result<String, RenderError> 
         Form::Html => html::page(recording),
     }
 }
+
+#[cfg(test)]
+mod tests;

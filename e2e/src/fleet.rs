@@ -223,6 +223,13 @@ impl Agent {
         self.process.id()
     }
 
+    /// The URL of what it tells its own host, without a slash at the end, where `--http` asks for that.
+    #[must_use]
+    pub fn http(&self) -> String {
+        let authority = self.process.line(|line| word_after(line, "http://"));
+        format!("http://{}", authority.trim_end_matches('/'))
+    }
+
     /// Kills it as the out-of-memory killer would.
     pub fn kill(self) {
         self.process.signal(Signal::KILL);

@@ -158,7 +158,7 @@ impl Plot {
         (title, unit): (&'static str, &'static str),
         said: String,
         (across, up): (&Axis, &Axis),
-        lines: Vec<Line>,
+        lines: &[Line],
     ) -> Self {
         let shown = lines.iter().filter(|line| line.points.iter().any(|(_, y)| y.is_some()));
         let drawn = shown.map(|line| Drawn {

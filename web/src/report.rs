@@ -142,7 +142,7 @@ fn plots(page: &RunPage, distribution: &[(f64, f64)], view: &Value) -> Vec<Plot>
     let warmup_s = page.run.warmup_s;
     let over_time = |title, id: &str, scale, lines: Vec<Line>| {
         let up = Axis::of(scale, values(&lines), Format::Ms);
-        Plot::new(title, said(id), (&across, &up), lines).shaded_before(warmup_s, &across)
+        Plot::new(title, said(id), (&across, &up), &lines).shaded_before(warmup_s, &across)
     };
     let mut plots = vec![
         over_time(("Requests", "per second"), "rate", Scale::Linear, rates(&page.ticks)),
@@ -214,7 +214,7 @@ fn by_percentile(distribution: &[(f64, f64)]) -> Option<Plot> {
     let lines = vec![Line { label: "latency", class: "s-p50", points }];
     let up = Axis::of(Scale::Linear, values(&lines), Format::Ms);
     let said = "So many of the ok requests took at most so long, the slowest at the right end.".to_owned();
-    Some(Plot::new(("Latency by percentile", "ms"), said, (&across, &up), lines))
+    Some(Plot::new(("Latency by percentile", "ms"), said, (&across, &up), &lines))
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! What an agent tells probes and monitoring, where `--http` asks for that: whether the process lives, whether it takes
-//! part, and some figures in the text format of Prometheus.
-
-use std::fmt::Write as _;
+//! part, and what it has sent.
 
 use axum::Router;
 use axum::extract::State;
@@ -11,6 +9,9 @@ use axum::routing::get;
 use tokio::sync::watch;
 use volley_agent::Status;
 use volley_coordinator::Token;
+use volley_coordinator::exposition::{Exposition, Labels, Of};
+use volley_coordinator::metrics::gauges;
+use volley_stats::Second;
 
 /// What is served.
 #[derive(Clone)]
@@ -41,23 +42,35 @@ async fn metrics(State(health): State<Health>, headers: HeaderMap) -> Response {
         let how = [(header::WWW_AUTHENTICATE, "Bearer realm=\"volley\"")];
         return (StatusCode::UNAUTHORIZED, how, "the token is asked for\n").into_response();
     }
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
-    (kind, text(&health.status.borrow())).into_response()
+    let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let (kind, text) = figures(&health.status.borrow()).answer(accepted);
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
-fn text(status: &Status) -> String {
-    let mut text = String::new();
-    let mut gauge = |name: &str, help: &str, value: u64| {
-        // Writing to a String can't fail.
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+/// What is told of an agent. Its counts are of this process.
+fn figures(status: &Status) -> Exposition {
+    let mut all = Exposition::default();
+    let mut gauge = |name, help, value: usize| {
+        #[expect(clippy::cast_precision_loss, reason = "what goes up and down stays far below 2^52")]
+        all.gauge(name, Of::Things, help, vec![(Labels::new(), value as f64)]);
     };
     gauge("volley_agent_joined", "Whether it has joined its coordinator.", status.is_joined.into());
     gauge("volley_agent_leaving", "Whether it was told to end.", status.is_leaving.into());
     gauge("volley_agent_runs", "Runs at hand, at most one.", status.run.is_some().into());
-    let (owed, leftovers) = (status.owed_windows as u64, status.leftovers as u64);
-    gauge("volley_agent_owed_windows", "Windows that the coordinator has not acknowledged.", owed);
-    gauge("volley_agent_leftover_runs", "Runs of earlier processes that are not delivered whole.", leftovers);
-    text
+    gauge(
+        "volley_agent_owed_windows",
+        "Windows that the coordinator has not acknowledged.",
+        status.owed_windows,
+    );
+    gauge(
+        "volley_agent_leftover_runs",
+        "Runs of earlier processes that are not delivered whole.",
+        status.leftovers,
+    );
+    let Second { users, in_flight, connections, .. } = status.latest;
+    gauges(&mut all, [users, in_flight, connections].map(u64::from));
+    all.tally(&status.sent);
+    all
 }
 
 #[cfg(test)]
@@ -93,7 +106,9 @@ mod tests {
         }
         let (status, said) = asked(joined, "/metrics", Some("Bearer 0123456789abcdef")).await;
         assert_eq!(status, 200);
-        for part in ["volley_agent_joined 1\n", "volley_agent_runs 0\n", "volley_agent_owed_windows 3\n"] {
+        for part in
+            ["volley_agent_joined 1.0\n", "volley_agent_runs 0.0\n", "volley_agent_owed_windows 3.0\n"]
+        {
             assert!(said.contains(part), "{said}");
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 use volley_agent::{Agent, AgentOptions};
+use volley_coordinator::report::{Form, rendered};
 use volley_coordinator::{Coordinator, MemoryStore, NewRun, RunDocument, Settings, StopError};
 use volley_plan::link::RunId;
 use volley_plan::{AgentsWanted, AllowList, Plan};
@@ -82,6 +83,18 @@ impl Session for Local {
             Ok(()) | Err(StopError::Over(_)) => Ok(()),
             Err(error) => Err(error).or_exit(Exit::CouldNot),
         }
+    }
+
+    async fn reports(&mut self, forms: &[Form]) -> Result<Vec<(Form, String)>, Failure> {
+        let (coordinator, id) = self.running()?;
+        let recording = coordinator.recording(id).await.context("the run's results can't be read")?;
+        let recording = Arc::new(recording.context("the run's results are lost")?);
+        let mut reports = Vec::new();
+        for form in forms {
+            let text = rendered(*form, Arc::clone(&recording)).await;
+            reports.push((*form, text.with_context(|| format!("the report {} can't be made", form.file()))?));
+        }
+        Ok(reports)
     }
 
     fn is_local(&self) -> bool {

@@ -7,11 +7,12 @@ use anyhow::Context as _;
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use volley_coordinator::RunDocument;
+use volley_coordinator::report::Form;
 
 use super::Session;
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::rest::{ANSWER, Rest};
+use crate::{output, report};
 
 /// How long a coordinator may be away that has taken the run: as long as one takes that is started again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -113,6 +114,15 @@ impl Session for Remote {
             }
             tokio::time::sleep(ASK_AGAIN).await;
         }
+    }
+
+    async fn reports(&mut self, forms: &[Form]) -> Result<Vec<(Form, String)>, Failure> {
+        let id = self.id.clone().context("the run was not started")?;
+        let mut reports = Vec::new();
+        for form in forms {
+            reports.push((*form, report::fetch(&self.rest, &id, *form).await?));
+        }
+        Ok(reports)
     }
 
     fn is_local(&self) -> bool {

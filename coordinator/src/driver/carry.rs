@@ -154,6 +154,7 @@ impl Driver {
             self.keep_document().await;
         } else {
             self.live.see(agent, window);
+            self.shared.count_window(window);
             self.publisher.touch(window, self.shared.clock.now_ns());
         }
         Ok(())

@@ -78,6 +78,7 @@ fn nothing() -> Result<Hdr<u64>, RenderError> {
     Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).map_err(failed)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "so that `map_err` takes it")]
 fn failed(error: impl ToString) -> RenderError {
     RenderError::Histogram(error.to_string())
 }

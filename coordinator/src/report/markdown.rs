@@ -32,22 +32,32 @@ pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for letter in text.chars() {
         match letter {
-            // GitHub looks for mentions and references after everything else, hence not by a backslash.
-            '&' | '<' | '>' | '@' | '#' | '|' | '`' | '\\' => out += &format!("&#{};", u32::from(letter)),
+            // GitHub looks for mentions, references and formulas by itself, hence not by a backslash.
+            '&' | '<' | '>' | '@' | '#' | '|' | '`' | '\\' | '$' => {
+                out += &format!("&#{};", u32::from(letter));
+            }
             letter if letter.is_control() => out += &format!("&#{};", u32::from(letter)),
-            letter if letter.is_ascii_punctuation() && !",.:;%/()=?'\"".contains(letter) => {
+            '*' | '_' | '~' | '[' | ']' => {
                 out.push('\\');
                 out.push(letter);
             }
             letter => out.push(letter),
         }
     }
-    // A number with a dot begins a list.
-    let digits = out.bytes().take_while(u8::is_ascii_digit).count();
-    if digits > 0 && out[digits..].starts_with(['.', ')']) {
-        out.insert(digits, '\\');
+    if let Some(place) = block_mark(&out) {
+        out.insert(place, '\\');
     }
     out
+}
+
+/// Where that stands which would make a list, a rule or a heading of a line that begins so.
+fn block_mark(line: &str) -> Option<usize> {
+    if line.starts_with(['-', '+', '=']) {
+        return Some(0);
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = line[digits..].strip_prefix(['.', ')'])?;
+    (digits > 0 && (rest.is_empty() || rest.starts_with(' '))).then_some(digits)
 }
 
 /// A table; the columns from `numbers_from` on are set right.
@@ -182,6 +192,9 @@ mod tests {
         check("`x` \\ @team #1", "&#96;x&#96; &#92; &#64;team &#35;1");
         check("- a", r"\- a");
         check("1. a", r"1\. a");
+        check("9.97 ms", "9.97 ms");
+        check("=1+1", r"\=1+1");
+        check("2026-12-01 $x$", "2026-12-01 &#36;x&#36;");
         check("p99 < 300ms", "p99 &#60; 300ms");
         check("http://127.0.0.1:8080/", "http://127.0.0.1:8080/");
     }

@@ -72,12 +72,6 @@ struct Times {
     percentiles: [Cell; 6],
 }
 
-impl Default for Cell {
-    fn default() -> Self {
-        Self::Empty
-    }
-}
-
 /// The table.
 pub(super) fn csv_of(recording: &Recording) -> Result<String, RenderError> {
     let names = HEAD.iter().chain(&PERCENTILES);

@@ -13,9 +13,10 @@ pub(super) fn percentiles(of: &Percentiles) -> [Option<f64>; 6] {
 }
 
 /// What stands in a cell.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Cell {
     /// Nothing is known, or nothing fits here.
+    #[default]
     Empty,
     /// A whole number.
     Count(u64),

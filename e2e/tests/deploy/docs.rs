@@ -58,6 +58,7 @@ fn the_documents_know_the_program() {
     for (name, least) in [
         ("README.md", 10),
         ("docs/fleet.md", 5),
+        ("docs/reports.md", 4),
         ("docs/security.md", 7),
         ("docs/ab.md", 2),
         ("deploy/kubernetes/kustomization.yaml", 1),
@@ -90,7 +91,7 @@ fn what_the_documents_ask_by_curl_is_there() {
     let coordinator = stage.start(&Line::read("a test", &words), &[]);
     let api = coordinator.api();
     let mut found = 0;
-    for name in ["README.md", "docs/fleet.md", "docs/security.md", "docs/plan.md"] {
+    for name in ["README.md", "docs/fleet.md", "docs/security.md", "docs/plan.md", "docs/reports.md"] {
         for line in typed(name).iter().filter(|line| line.starts_with("curl ")) {
             let (method, path) = request(line);
             let (status, said) = match method {

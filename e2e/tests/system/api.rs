@@ -5,12 +5,11 @@
 //! included, ends with the test. The stream is left out: it goes on as long as its run.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use volley_e2e::{Api, Coordinator, CoordinatorOptions, Process, Target};
+use volley_e2e::{Api, Coordinator, CoordinatorOptions, Process, Target, of_python};
 
 /// How many cases of each operation are made up, beside those that go along the bounds of its schema.
 const EXAMPLES: u32 = 30;
@@ -50,9 +49,6 @@ fn runs(api: &Api, plan: &str, number: usize) -> Vec<String> {
 
 #[test]
 fn the_api_is_what_it_says_it_is() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = root.join("../target/python/bin/schemathesis");
-    assert!(program.exists(), "{} is missing: run `make test`", program.display());
     let target = Target::start();
     let allowed = format!("{} max 50/s", target.authority());
     let options = CoordinatorOptions { arguments: &["--allow", &allowed], ..CoordinatorOptions::default() };
@@ -71,7 +67,7 @@ fn the_api_is_what_it_says_it_is() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("schemathesis.toml");
     fs::write(&config, settings(&kept, &doomed, incarnation)).expect("the settings can be written");
-    let mut command = Command::new(&program);
+    let mut command = Command::new(of_python("schemathesis"));
     command.current_dir(folder.path()).arg("--config-file").arg(&config).arg("run");
     command
         .arg(format!("{}/openapi.json", coordinator.url))
