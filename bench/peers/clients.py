@@ -152,6 +152,10 @@ def ab_command(url, work, scratch):
     return ["ab", "-q", *keep_alive, *count, "-e", str(scratch / "ab.csv"), url]
 
 
+def volley_ab_command(url, work, scratch):
+    return [str(VOLLEY), *ab_command(url, work, scratch)]
+
+
 def ab_read(text, scratch):
     errors = optional(r"Failed requests:\s+(\d+)", text) + optional(r"Non-2xx responses:\s+(\d+)", text)
     rows = list(csv.reader((scratch / "ab.csv").read_text(encoding="ascii").splitlines()))
@@ -261,6 +265,8 @@ CLIENTS = {
         Client("volley run", str(VOLLEY), paced_command, volley_read, exit_codes=(0, 1), files=paced_files),
         Client("wrk", "wrk", wrk_command, wrk_read, ("wrk", "-v"), tool="wrk", timed=True),
         Client("ab", "ab", ab_command, ab_read, ("ab", "-V"), tool="ab"),
+        # The same flags, and a report that the same program reads.
+        Client("volley ab", str(VOLLEY), volley_ab_command, ab_read),
         Client("h2load", "h2load", h2load_command, h2load_read, tool="h2load"),
         # It doesn't tell its version; Debian does.
         Client("hey", "hey", hey_command, hey_read, ("dpkg-query", "-W", "hey"), tool="hey"),

@@ -54,6 +54,17 @@ def ours(label, connections, requests, **more):
     return Contender(label, CLIENTS[OURS], Work("small", connections, requests, **more), cores)
 
 
+def instead_of_ab(name, title, work):
+    """ab and `volley ab` with the same flags: what it costs to call the one in place of the other."""
+    ours, theirs = "volley ab", "ab"
+    contenders = tuple(Contender(label, CLIENTS[label], work) for label in (ours, theirs))
+    aims = tuple(
+        goals.pair(ours, theirs, number, 1.0, f"{what} no more than ab's")
+        for number, what in (("cpu_us", "CPU"), ("p50_us", "p50"))
+    )
+    return Row(name, title, contenders, ((ours, theirs),), aims)
+
+
 def workers():
     """Two workers against one, on one core (what handing over costs) and on two (what sharing does)."""
     variants = [(count, cores) for cores in ("one", "two") for count in (1, 2)]
@@ -144,6 +155,12 @@ CLOSED = (
             "We and those who use rustls or Go take up earlier TLS sessions, as browsers do; ab and wrk don't.",
         ),
         server=NginxTls,
+    ),
+    instead_of_ab(
+        "ab-keepalive", "the flags of ab: `-k -c 64 -n 240000`, 11-byte answers", Work("small", 64, 240_000)
+    ),
+    instead_of_ab(
+        "ab-close", "the flags of ab: `-c 64 -n 25600`, 11-byte answers", Work("small", 64, 25_600, keep_alive=False)
     ),
     workers(),
     users(),

@@ -10,13 +10,15 @@ use std::time::Duration;
 use volley_e2e::{Fleet, Process, Target, binary};
 
 /// Documents whose blocks of shell can be run on one host. In the others they are for hosts that are elsewhere.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 9] = [
     "getting-started.md",
     "load-models.md",
     "reading-a-report.md",
     "command-line.md",
     "exit-codes.md",
     "ci.md",
+    "reports.md",
+    "ab.md",
     "rest.md",
 ];
 

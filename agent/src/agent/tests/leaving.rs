@@ -188,8 +188,10 @@ async fn an_agent_tells_how_it_is() {
     assert_eq!(joined.readiness(), Ok(()));
     conversation.start(&engines).await;
     engines.get(0).tell(Event::Window { window: window(0, &[1]), last: false });
-    let owing = Status { run: Some(run_id("r")), owed_windows: 1, ..joined };
-    assert_eq!(*status.wait_for(|status| status.owed_windows > 0).await.expect("the agent tells"), owing);
+    let owing = status.wait_for(|status| status.owed_windows > 0).await.expect("the agent tells").clone();
+    let (sent, latest) = (owing.sent.clone(), owing.latest.clone());
+    assert_eq!((sent.measured.counters.started, latest.connections), (2, 1), "those of the window");
+    assert_eq!(owing, Status { run: Some(run_id("r")), owed_windows: 1, sent, latest, ..joined });
     words.send(()).expect("the agent waits for this");
     let leaving = Status { is_leaving: true, ..owing.clone() };
     assert_eq!(*status.wait_for(|status| status.is_leaving).await.expect("the agent tells"), leaving);
