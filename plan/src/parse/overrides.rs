@@ -70,14 +70,16 @@ impl Overrides {
         }
     }
 
-    /// Sets what is said anew under these keys. A rate and users exclude each other, and so do the names of a number.
+    /// Sets what is said anew under these keys. A rate takes the place of users and the other way round, as the names of a
+    /// number do; both said anew exclude each other, which the plan's readers find.
     fn set(&self, map: &mut Vec<Entry>, [rate, users, duration, iterations]: [&str; 4]) {
+        if self.rate.is_some() || self.users.is_some() {
+            map.retain(|entry| entry.key != rate && entry.key != users);
+        }
         if let Some(said) = &self.rate {
-            map.retain(|entry| entry.key != users);
             set(map, rate, "rate", said);
         }
         if let Some(said) = &self.users {
-            map.retain(|entry| entry.key != rate);
             set(map, users, "users", said);
         }
         if let Some(said) = &self.duration {

@@ -3,6 +3,7 @@
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use volley_plan::AgentsWanted;
+use volley_stats::Part;
 
 use super::*;
 use crate::leaving::{AT_ONCE, POLITELY};
@@ -190,7 +191,7 @@ async fn an_agent_tells_how_it_is() {
     engines.get(0).tell(Event::Window { window: window(0, &[1]), last: false });
     let owing = status.wait_for(|status| status.owed_windows > 0).await.expect("the agent tells").clone();
     let (sent, latest) = (owing.sent.clone(), owing.latest.clone());
-    assert_eq!((sent.measured.counters.started, latest.connections), (2, 1), "those of the window");
+    assert_eq!((sent.of(Part::Measured).counters.started, latest.connections), (2, 1), "those of the window");
     assert_eq!(owing, Status { run: Some(run_id("r")), owed_windows: 1, sent, latest, ..joined });
     words.send(()).expect("the agent waits for this");
     let leaving = Status { is_leaving: true, ..owing.clone() };
