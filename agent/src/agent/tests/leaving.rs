@@ -190,7 +190,7 @@ async fn an_agent_tells_how_it_is() {
     conversation.start(&engines).await;
     engines.get(0).tell(Event::Window { window: window(0, &[1]), last: false });
     let owing = status.wait_for(|status| status.owed_windows > 0).await.expect("the agent tells").clone();
-    let (sent, latest) = (owing.sent.clone(), owing.latest.clone());
+    let (sent, latest) = (owing.sent.clone(), owing.latest);
     assert_eq!((sent.of(Part::Measured).counters.started, latest.connections), (2, 1), "those of the window");
     assert_eq!(owing, Status { run: Some(run_id("r")), owed_windows: 1, sent, latest, ..joined });
     words.send(()).expect("the agent waits for this");
