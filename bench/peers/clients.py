@@ -45,6 +45,10 @@ class Client:
     # What it reads from its scratch folder, by name.
     files: Callable[[str, Work], dict[str, str]] = lambda _url, _work: {}
 
+    @property
+    def is_ours(self):
+        return self.program == str(VOLLEY)
+
     def is_here(self):
         return shutil.which(self.program) is not None
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import measure
 from clients import BENCH, TOOLS, VOLLEY
-from goals import OURS
 from report import NUMBERS, digits
 from soak import watch
 from trial import turn
@@ -70,7 +69,7 @@ def rehearse(row, contenders, state, server, scratch):
             state.left_out[contender.label] = str(fault)
         else:
             able.append(contender)
-    return able if any(one.client.name == OURS for one in able) else []
+    return able if any(one.client.is_ours for one in able) else []
 
 
 def one_round(row, contenders, state, wanted, server, scratch):
