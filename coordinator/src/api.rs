@@ -12,6 +12,7 @@ mod log;
 mod metrics;
 mod openapi;
 mod ops;
+mod parameters;
 mod plans;
 mod problem;
 mod reports;
@@ -37,11 +38,15 @@ use crate::access::{self, Gate};
 use crate::coordinator::{Coordinator, Shared};
 use crate::pages::PageError;
 use guard::Hosts;
+use parameters::Parameters;
 
 pub(crate) use adjust::Asked;
 pub(crate) use plans::{PlanPath, plan_name, save as save_plan, saved as saved_plan};
 pub(crate) use problem::{AgentPath, Problem, RunPath};
 pub(crate) use spans::{SpanDocument, span_document};
+
+/// Where REST stands.
+const V1: &str = "/api/v1";
 
 /// What handlers are given.
 #[derive(Clone)]
@@ -67,6 +72,8 @@ impl AppState {
 pub(crate) fn router() -> Router<AppState> {
     let (v1, document) = openapi::routes();
     let text = document.to_pretty_json().unwrap_or_default();
+    let parameters = Arc::new(Parameters::of(&document, V1));
+    let v1 = v1.route_layer(middleware::from_fn_with_state(parameters, parameters::known));
     // Probes look at the root by custom; the same answers stand with the rest, so that one address leads to all.
     let ops = Router::new()
         .route("/healthz", get(ops::healthz))
@@ -74,7 +81,7 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/version", get(ops::version))
         .route("/metrics", get(metrics::show))
         .route("/openapi.json", get(|| async move { ([(header::CONTENT_TYPE, "application/json")], text) }));
-    Router::new().nest("/api/v1", v1).merge(ops)
+    Router::new().nest(V1, v1).merge(ops)
 }
 
 /// All routes with the checks and headers that go with each of them.

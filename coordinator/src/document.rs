@@ -38,7 +38,7 @@ pub(crate) use agents::part_now;
 pub(crate) use build::{Facts, progress, run_s};
 pub(crate) use closed::{AgentRemains, Remains, closed};
 pub(crate) use environment::environment;
-pub(crate) use span::{Excerpt, end_s};
+pub(crate) use span::{Excerpt, end_s, warmup_s};
 pub(crate) use totals::{errors, latency_ms, ns_to_ms, ns_to_s, per_second, s_to_ns, statuses};
 
 /// The version of the document's form; it goes up when a reader of the old form would misread the new one.

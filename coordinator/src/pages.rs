@@ -96,7 +96,7 @@ fn form_of<T>(form: Result<Form<T>, FormRejection>) -> Result<T, Problem> {
 }
 
 fn query_of<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
-    query.map(|Query(query)| query).map_err(|rejection| Problem::bad_request(rejection.body_text()))
+    query.map(|Query(query)| query).map_err(|rejection| Problem::bad_query(&rejection.body_text()))
 }
 
 /// How to reach this coordinator from a shell, as whoever asks has reached it: what comes behind `curl`, and its address.

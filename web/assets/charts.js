@@ -59,6 +59,12 @@ function lineStyle(key) {
 
 const scaleOf = (key) => (SHARES.includes(key.dataset.key) ? "share" : "y");
 
+/** Where the point is that is nearest to a place: the cursor stands at the second that the legend tells. */
+function nearest(plot, left) {
+  const x = left < 0 ? undefined : plot.data[0][plot.posToIdx(left)];
+  return x === undefined ? left : plot.valToPos(x, "x");
+}
+
 class Chart {
   constructor(figure, board) {
     this.figure = figure;
@@ -150,7 +156,13 @@ class Chart {
       height: this.kind.height,
       padding: [8, scales.length > 1 ? 0 : this.board.right_px, 0, 0],
       legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, sync: { key: SYNC }, points: { size: 6 } },
+      cursor: {
+        y: false,
+        drag: { x: false, y: false },
+        sync: { key: SYNC },
+        points: { size: 6 },
+        move: (plot, left, top) => [nearest(plot, left), top],
+      },
       scales: {
         x: { time: false, range: () => [0, this.board.end] },
         y: this.kind.log ? { distr: 3, range: logRange } : { range: linearRange },

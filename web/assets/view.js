@@ -113,9 +113,9 @@ function pace(run, ticks, tells) {
 function strip(run, ticks, tells, { last5, whole, over }) {
   const isOver = tells.run.over;
   const { planned, started } = isOver ? whole : last5;
-  if (isOpen(ticks)) return { rate: started, words: `of ${write("rate", planned)} /s due` };
-  if (isOver) return { rate: tells.run.whole.rate, words: over ? `over ${over}` : spanWords(tells) };
-  return { rate: run.last5.rate, words: spanWords(tells) };
+  if (isOpen(ticks)) return { name: "Started", rate: started, words: `of ${write("rate", planned)} /s due` };
+  if (isOver) return { name: "Rate", rate: tells.run.whole.rate, words: over ? `over ${over}` : spanWords(tells) };
+  return { name: "Rate", rate: run.last5.rate, words: spanWords(tells) };
 }
 
 /** Iterations due and started per second, in all of a run that is over. */

@@ -42,6 +42,8 @@ pub enum JunitEnd {
     Failed,
     /// It can't be told.
     Error,
+    /// Somebody ended it, which says nothing of the target.
+    Skipped,
 }
 
 impl JunitReport {
@@ -63,6 +65,10 @@ impl JunitReport {
 
     fn errors(&self) -> usize {
         self.ended(JunitEnd::Error)
+    }
+
+    fn skipped(&self) -> usize {
+        self.ended(JunitEnd::Skipped)
     }
 
     fn ended(&self, end: JunitEnd) -> usize {
@@ -101,16 +107,19 @@ mod tests {
                 case("run completed", JunitEnd::Passed, ""),
                 case("p99 < 300ms", JunitEnd::Failed, "p99 412 ms, limit \"300 ms\""),
                 case("errors < 1", JunitEnd::Error, "no data"),
+                case("stopped", JunitEnd::Skipped, "by a person"),
             ],
             sentence: "Failed.".to_owned(),
         };
         let xml = report.render().unwrap();
         for part in [
-            "<testsuites name=\"volley\" tests=\"3\" failures=\"1\" errors=\"1\" time=\"12.500\">",
+            "<testsuites name=\"volley\" tests=\"4\" failures=\"1\" errors=\"1\" time=\"12.500\">",
             "name=\"a &#60;plan&#62; &#38; more\"",
             "name=\"p99 &#60; 300ms\"",
             "<failure message=\"p99 412 ms, limit &#34;300 ms&#34;\"/>",
             "<error message=\"no data\"/>",
+            "errors=\"1\" skipped=\"1\"",
+            "<skipped message=\"by a person\"/>",
             "name=\"run completed\" time=\"12.500\"></testcase>",
             "<system-out>Failed.</system-out>",
         ] {

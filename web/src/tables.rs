@@ -107,7 +107,7 @@ fn addresses() -> Kind {
 
 fn statuses() -> Kind {
     let columns = vec![Column::words("status", "status"), Column::count("answers", "count")];
-    Kind { source: "statuses", label: "Statuses", empty: "No answer has come yet.", mark: "", columns }
+    Kind { source: "statuses", label: "Statuses", empty: "No answer has come.", mark: "", columns }
 }
 
 fn agents() -> Kind {

@@ -144,12 +144,12 @@ fn pace(run: &Snapshot, ticks: &[Tick], told: &Told<'_>) -> Value {
         .then(|| format!("{} s", maybe(Format::Rate, Some(numbers.rate_s))));
     let strip = if is_open(ticks) {
         let (planned, started) = if told.run.over { whole } else { last5 };
-        json!({ "rate": started, "words": format!("of {} /s due", maybe(Format::Rate, planned)) })
+        json!({ "name": "Started", "rate": started, "words": format!("of {} /s due", maybe(Format::Rate, planned)) })
     } else if told.run.over {
         let words = over.as_ref().map_or_else(|| span_words(told), |over| format!("over {over}"));
-        json!({ "rate": numbers.rate, "words": words })
+        json!({ "name": "Rate", "rate": numbers.rate, "words": words })
     } else {
-        json!({ "rate": run.last5.rate, "words": span_words(told) })
+        json!({ "name": "Rate", "rate": run.last5.rate, "words": span_words(told) })
     };
     let pair = |(planned, started)| json!({ "planned": planned, "started": started });
     json!({ "strip": strip, "last5": pair(last5), "whole": pair(whole), "over": over })

@@ -65,9 +65,8 @@ impl Run {
             return;
         }
         *until_ns = (*until_ns).min(now_ns.saturating_add(self.settings.owed_ns));
-        let (at_ns, again) = (*stop_run_ns, if *reason == StopReason::Asked { " again" } else { "" });
-        let text = format!("stop asked for{again}: what is in flight is cut off");
-        self.note(now_ns, Level::Info, text, out);
+        let at_ns = *stop_run_ns;
+        self.note(now_ns, Level::Info, "what is in flight is cut off, as was asked for".to_owned(), out);
         for agent in waiting {
             self.send(now_ns, agent, Order::Stop { at_ns, drain_ns: 0 }, out);
         }

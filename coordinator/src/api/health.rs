@@ -98,7 +98,7 @@ pub(super) async fn show(
     query: Result<Query<HealthQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let Query(HealthQuery { from }) =
-        query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+        query.map_err(|rejection| Problem::bad_query(&rejection.body_text()))?;
     let shared = state.shared();
     let document = shared.document(&run).await?.ok_or_else(|| Problem::no_run(&run))?;
     let names = document.progress.agents.into_iter().map(|agent| (agent.incarnation, agent.name)).collect();

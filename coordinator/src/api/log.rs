@@ -43,7 +43,7 @@ pub(super) async fn show(
     RunPath(run): RunPath,
     query: Result<Query<LogQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let Query(query) = query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+    let Query(query) = query.map_err(|rejection| Problem::bad_query(&rejection.body_text()))?;
     let document = state.shared().document(&run).await?.ok_or_else(|| Problem::no_run(&run))?;
     let mut lines = String::new();
     for line in document.log.iter().filter(|line| query.is_wanted(line)) {

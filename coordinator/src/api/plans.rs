@@ -121,10 +121,12 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let Query(VersionQuery { version }) =
-        query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+        query.map_err(|rejection| Problem::bad_query(&rejection.body_text()))?;
     let plan = saved(&state, &name, version).await?;
     let etag = [(header::ETAG, plan.etag())];
-    if tags(&headers, &header::IF_NONE_MATCH).is_some_and(|tags| tags.contains(&plan.etag())) {
+    // Compared weakly (RFC 9110 section 13.1.2): what a proxy has compressed is the same plan.
+    let is_same = |tag: &String| tag == "*" || tag.trim_start_matches("W/") == plan.etag();
+    if tags(&headers, &header::IF_NONE_MATCH).is_some_and(|tags| tags.iter().any(is_same)) {
         return Ok((StatusCode::NOT_MODIFIED, etag).into_response());
     }
     let kind = if is_json(&plan.text) { "application/json" } else { "application/yaml" };

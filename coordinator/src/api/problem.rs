@@ -75,6 +75,11 @@ impl Problem {
         Self::new(400, "Bad request", detail)
     }
 
+    /// A query that can't be read, by axum's words for it.
+    pub(crate) fn bad_query(words: &str) -> Self {
+        Self::bad_request(words.trim_start_matches("Failed to deserialize query string: "))
+    }
+
     pub(crate) fn faults(faults: Faults) -> Self {
         let detail = match faults.0.as_slice() {
             [fault] => fault.to_string(),

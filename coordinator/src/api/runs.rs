@@ -121,7 +121,7 @@ pub(super) async fn list(
     State(state): State<AppState>,
     query: Result<Query<ListQuery>, ListRejection>,
 ) -> Result<Response, Problem> {
-    let Query(query) = query.map_err(|rejection| Problem::bad_request(rejection.to_string()))?;
+    let Query(query) = query.map_err(|rejection| Problem::bad_query(&rejection.to_string()))?;
     let page = query.page(PAGE_RUNS)?;
     let Listed { runs, next, in_all } = state.shared().summaries(&page).await?;
     let link = next.as_ref().map(|run| {
@@ -155,7 +155,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    let Query(query) = query.map_err(|rejection| Problem::bad_request(rejection.to_string()))?;
+    let Query(query) = query.map_err(|rejection| Problem::bad_query(&rejection.to_string()))?;
     let run = asked(&state, query, &headers, body).await?;
     let location = format!("/api/v1/runs/{run}");
     let document = existing(&state, &run).await?;
@@ -183,7 +183,7 @@ pub(super) async fn show(
     query: Result<axum::extract::Query<ShowQuery>, QueryRejection>,
 ) -> Result<Json<RunDocument>, Problem> {
     let axum::extract::Query(ShowQuery { wait }) =
-        query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+        query.map_err(|rejection| Problem::bad_query(&rejection.body_text()))?;
     if let Some(wait) = wait {
         let up_to = parse_duration(&wait).map_err(|error| {
             let hint = error.hint(&wait).map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -221,7 +221,7 @@ pub(super) async fn stop(
     query: Result<axum::extract::Query<StopQuery>, QueryRejection>,
 ) -> Result<(StatusCode, Json<RunDocument>), Problem> {
     let axum::extract::Query(StopQuery { force }) =
-        query.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+        query.map_err(|rejection| Problem::bad_query(&rejection.body_text()))?;
     state.coordinator.stop(&run, force).await?;
     Ok((StatusCode::ACCEPTED, Json(existing(&state, &run).await?)))
 }

@@ -19,7 +19,7 @@ use volley_web::stream::{ErrorCount, Percentiles, Snapshot, StatusCount, Tick};
 use super::{AppState, Problem, RunPath};
 use crate::coordinator::Cut;
 use crate::document;
-use crate::document::{Excerpt, StepDocument, end_s, latency_ms, ns_to_ms};
+use crate::document::{Excerpt, StepDocument, end_s, latency_ms, ns_to_ms, warmup_s};
 use crate::past::Past;
 use crate::store::{Grain, Span, StoreError, Strain, extend};
 use crate::view;
@@ -68,7 +68,7 @@ pub(super) struct SeriesDocument {
     from_s: u32,
     /// The second after the last.
     to_s: u32,
-    /// The length of a point.
+    /// The length of a point. One is shorter where the run or its warm-up ends within it, which its `span_s` says.
     every_s: u32,
     /// Ascending; those in which nothing is known are left out.
     points: Vec<Tick>,
@@ -111,7 +111,7 @@ pub(super) struct ErrorsDocument {
 }
 
 fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
-    query.map(|Query(query)| query).map_err(|rejection| Problem::bad_request(rejection.body_text()))
+    query.map(|Query(query)| query).map_err(|rejection| Problem::bad_query(&rejection.body_text()))
 }
 
 /// What the queries cut out of a run.
@@ -121,10 +121,15 @@ async fn cut(state: &AppState, run: &RunId, span: &SpanQuery, of: &StepQuery) ->
         return Err(Problem::bad_request("to: expected a second after from"));
     }
     let cut = Cut { from_s, to_s: span.to, steps: None };
+    let document = state.shared().document(run).await?.ok_or_else(|| Problem::no_run(run))?;
+    let end_s = end_s(&document.progress);
+    if from_s > 0 && from_s >= end_s {
+        let verb = if document.progress.over { "was over" } else { "is" };
+        return Err(Problem::bad_request(format!("from: the run {verb} at {end_s} s")));
+    }
     if of.step.is_none() && of.scenario.is_none() {
         return Ok(cut);
     }
-    let document = state.shared().document(run).await?.ok_or_else(|| Problem::no_run(run))?;
     let is_meant = |step: &StepDocument| {
         of.step.as_ref().is_none_or(|name| step.totals.name == *name)
             && of.scenario.as_ref().is_none_or(|name| step.totals.scenario == *name)
@@ -243,7 +248,10 @@ pub(super) async fn series(
     let end_s = end_s(&document.progress);
     let to_s = cut.to_s.unwrap_or(end_s).max(cut.from_s);
     let every_s = every.every_s(to_s.min(end_s).saturating_sub(cut.from_s))?;
-    let grain = if every_s % 60 == 0 && cut.from_s % 60 == 0 { Grain::Minute } else { Grain::Second };
+    let warmup_s = warmup_s(&document.progress);
+    // A minute that has the warm-up's end in it tells nothing of the warm-up.
+    let by_minute = [every_s, cut.from_s, warmup_s].iter().all(|s| s % 60 == 0);
+    let grain = if by_minute { Grain::Minute } else { Grain::Second };
     let past = Past::of(&document);
     let spans = match cut.steps {
         None => shared.store.spans(&run, grain, cut.from_s, to_s).await?,
@@ -256,7 +264,8 @@ pub(super) async fn series(
         }
     };
     let of_steps = cut.steps.is_some();
-    let points = merging(run, move || points(&past, &spans, (cut.from_s, every_s), of_steps)).await?;
+    let grid = Grid { from_s: cut.from_s, every_s, warmup_s, end_s: to_s.min(end_s) };
+    let points = merging(run, move || points(&past, &spans, &grid, of_steps)).await?;
     Ok(Json(SeriesDocument { from_s: cut.from_s, to_s, every_s, points }))
 }
 
@@ -267,33 +276,45 @@ fn rows_as_spans(rows: impl Iterator<Item = (RowKey, SealedRow)>) -> Vec<Span> {
     rows.map(span).collect()
 }
 
-/// The spans in points of a length, counted from a second.
-fn points(
-    past: &Past,
-    spans: &[Span],
-    (from_s, every_s): (u32, u32),
-    of_steps: bool,
-) -> Result<Vec<Tick>, DecodeError> {
-    let timeline = past.timeline();
-    let mut buckets: BTreeMap<u32, Vec<&Span>> = BTreeMap::new();
-    for span in spans {
-        let begin_s = from_s + span.from_s.saturating_sub(from_s) / every_s * every_s;
-        buckets.entry(begin_s).or_default().push(span);
+/// Where points begin and end. None is of both the warm-up and what comes after it.
+struct Grid {
+    from_s: u32,
+    every_s: u32,
+    warmup_s: u32,
+    end_s: u32,
+}
+
+impl Grid {
+    /// The seconds of a point, by its number.
+    fn seconds(&self, number: u32, is_warmup: bool) -> (u32, u32) {
+        let begin_s = self.from_s.saturating_add(number.saturating_mul(self.every_s));
+        let to_s = begin_s.saturating_add(self.every_s);
+        if is_warmup {
+            (begin_s, to_s.min(self.warmup_s))
+        } else {
+            (begin_s.max(self.warmup_s), to_s.min(self.end_s).max(begin_s + 1))
+        }
     }
-    let point = |(begin_s, spans): (u32, Vec<&Span>)| {
-        let to_s = begin_s.saturating_add(every_s);
-        let is_warmup = timeline.is_warmup(to_s);
+}
+
+/// The spans in points.
+fn points(past: &Past, spans: &[Span], grid: &Grid, of_steps: bool) -> Result<Vec<Tick>, DecodeError> {
+    let timeline = past.timeline();
+    let mut buckets: BTreeMap<(u32, bool), Vec<&Span>> = BTreeMap::new();
+    for span in spans {
+        let number = span.from_s.saturating_sub(grid.from_s) / grid.every_s;
+        buckets.entry((number, !timeline.is_warmup(span.to_s))).or_default().push(span);
+    }
+    let point = |((number, is_measured), spans): ((u32, bool), Vec<&Span>)| {
+        let (begin_s, to_s) = grid.seconds(number, !is_measured);
         let mut merged = MergedSecond::default();
         let mut strain = Strain::default();
         for span in spans {
             extend(&mut merged.scalars, &span.scalars);
             strain.merge(span.strain);
-            // A point is of one part, as its tick is.
-            if timeline.is_warmup(span.to_s) == is_warmup {
-                merged.row.merge_sealed(&span.row)?;
-            }
+            merged.row.merge_sealed(&span.row)?;
         }
-        let tick = view::tick((begin_s, to_s), &merged, strain, &timeline);
+        let tick = Tick { elapsed_s: to_s.into(), ..view::tick((begin_s, to_s), &merged, strain, &timeline) };
         Ok(if of_steps { Tick { planned: None, missed: 0, unknown: 0, ..tick } } else { tick })
     };
     buckets.into_iter().map(point).collect()

@@ -6,14 +6,21 @@ use volley_web::{JunitCase, JunitEnd, JunitReport};
 use super::{RunDocument, Standing, ThresholdTotals};
 
 impl RunDocument {
-    /// The JUnit report (the XML that CI systems read): whether the run was completed and can be trusted (`error` if not),
-    /// and whether each threshold held (`failure` if not).
+    /// The JUnit report (the XML that CI systems read): whether the run was completed (`failure` if a threshold ended it,
+    /// `skipped` if a person did) and can be trusted (`error` if not), and whether each threshold held (`failure` if not).
     #[must_use]
     pub fn junit(&self) -> JunitReport {
         let progress = &self.progress;
         let is_trusted = !matches!(progress.verdict, Some(Verdict::Invalid) | None);
-        let end = if is_trusted { JunitEnd::Passed } else { JunitEnd::Error };
-        let message = if is_trusted { String::new() } else { progress.sentence.clone() };
+        let end = match progress.stop_reason.as_deref() {
+            _ if !is_trusted => JunitEnd::Error,
+            // Nothing was measured.
+            Some("asked") if progress.run_s <= 0.0 => JunitEnd::Error,
+            Some("asked") => JunitEnd::Skipped,
+            Some("threshold_broken") => JunitEnd::Failed,
+            _ => JunitEnd::Passed,
+        };
+        let message = if end == JunitEnd::Passed { String::new() } else { progress.sentence.clone() };
         let completed = JunitCase { name: "run completed".to_owned(), end, message };
         let thresholds = progress.thresholds.iter().map(|of| threshold(of, is_trusted));
         JunitReport {
@@ -63,6 +70,25 @@ mod tests {
         let told: Vec<_> = report.cases.iter().map(|case| (case.end, case.message.as_str())).collect();
         assert_eq!(told, expected, "{verdict:?} {standing:?}");
         assert_eq!(report.cases[1].name, "p99 < 300ms over 10 s");
+    }
+
+    #[test]
+    fn a_run_that_was_ended_was_not_completed() {
+        let check = |reason: &str, run_s, expected| {
+            let mut document = sample();
+            let progress = &mut document.progress;
+            (progress.verdict, progress.run_s) = (Some(Verdict::Passed), run_s);
+            progress.stop_reason = Some(reason.to_owned());
+            progress.sentence = "Why.".to_owned();
+            let case = document.junit().cases.remove(0);
+            let message = if expected == JunitEnd::Passed { "" } else { "Why." };
+            assert_eq!((case.end, case.message.as_str()), (expected, message), "{reason}");
+        };
+        check("duration_over", 2.0, JunitEnd::Passed);
+        check("count_reached", 2.0, JunitEnd::Passed);
+        check("threshold_broken", 2.0, JunitEnd::Failed);
+        check("asked", 2.0, JunitEnd::Skipped);
+        check("asked", 0.0, JunitEnd::Error);
     }
 
     #[test]

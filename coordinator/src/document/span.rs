@@ -32,7 +32,12 @@ pub(crate) struct Excerpt {
 /// The second after the last in which anything of a run can lie: the end of the load, and of what was in flight then.
 pub(crate) fn end_s(progress: &Progress) -> u32 {
     let measured_s = progress.elapsed_s.max(progress.whole.rate_s);
-    whole_seconds_up((progress.warmup_s + measured_s).max(progress.run_s()))
+    whole_seconds((progress.warmup_s + measured_s).max(progress.run_s()).ceil())
+}
+
+/// The second after the last that lies in the warm-up whole.
+pub(crate) fn warmup_s(progress: &Progress) -> u32 {
+    whole_seconds(progress.warmup_s.floor())
 }
 
 #[expect(
@@ -40,8 +45,8 @@ pub(crate) fn end_s(progress: &Progress) -> u32 {
     clippy::cast_sign_loss,
     reason = "`as` clamps to what fits, as wanted"
 )]
-fn whole_seconds_up(seconds: f64) -> u32 {
-    seconds.ceil() as u32
+fn whole_seconds(seconds: f64) -> u32 {
+    seconds as u32
 }
 
 impl Excerpt {

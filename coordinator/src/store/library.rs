@@ -50,7 +50,7 @@ impl fmt::Display for PlanName {
 pub struct SavedPlan {
     /// Its name.
     pub name: PlanName,
-    /// Its number, from 1.
+    /// Its number, from 1; a name that was removed and is used again goes on where it was.
     pub version: u32,
     /// When it was saved, RFC 3339 in UTC.
     pub saved_at: String,
@@ -59,8 +59,7 @@ pub struct SavedPlan {
 }
 
 impl SavedPlan {
-    /// The entity tag (RFC 9110 section 8.8.3): version and content, so that a name that was removed and used again does
-    /// not bring an old tag back.
+    /// The entity tag (RFC 9110 section 8.8.3): version and content.
     #[must_use]
     pub fn etag(&self) -> String {
         let hash = Sha256::digest(self.text.as_bytes());
@@ -111,7 +110,7 @@ pub enum LibraryError {
 /// What saving a plan came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// The first version of a new plan.
+    /// The first version of a plan that was not there.
     Created(SavedPlan),
     /// Another version.
     Replaced(SavedPlan),
@@ -142,8 +141,14 @@ pub struct NewPlan {
     pub condition: Condition,
 }
 
-/// What comes of saving a plan, given the latest version of its name and how many plans there are.
-pub(super) fn decide(new: &NewPlan, latest: Option<SavedPlan>, plans: usize) -> Result<Saved, LibraryError> {
+/// What comes of saving a plan, given the latest version of its name, the latest one that a plan of this name had when it
+/// was removed (0 where none was), and how many plans there are.
+pub(super) fn decide(
+    new: &NewPlan,
+    latest: Option<SavedPlan>,
+    removed: u32,
+    plans: usize,
+) -> Result<Saved, LibraryError> {
     if !new.condition.holds(latest.as_ref()) {
         return Err(LibraryError::Condition(latest.map(Box::new)));
     }
@@ -157,7 +162,7 @@ pub(super) fn decide(new: &NewPlan, latest: Option<SavedPlan>, plans: usize) -> 
         Some(latest) if latest.text == new.text => Ok(Saved::Unchanged(latest)),
         Some(latest) => Ok(Saved::Replaced(version(latest.version.saturating_add(1)))),
         None if plans >= MAX_PLANS => Err(LibraryError::Full),
-        None => Ok(Saved::Created(version(1))),
+        None => Ok(Saved::Created(version(removed.saturating_add(1)))),
     }
 }
 
@@ -186,6 +191,8 @@ pub trait Library: Send + Sync {
 #[derive(Debug, Default)]
 pub(super) struct MemoryLibrary {
     plans: Mutex<BTreeMap<PlanName, Vec<SavedPlan>>>,
+    /// The latest versions of those that were removed.
+    removed: Mutex<BTreeMap<PlanName, u32>>,
 }
 
 impl MemoryLibrary {
@@ -193,11 +200,16 @@ impl MemoryLibrary {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn removed(&self) -> MutexGuard<'_, BTreeMap<PlanName, u32>> {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn save_now(&self, new: &NewPlan) -> Result<Saved, LibraryError> {
         let mut plans = self.plans();
         let count = plans.len();
         let latest = plans.get(&new.name).and_then(|versions| versions.last().cloned());
-        let saved = decide(new, latest, count)?;
+        let removed = self.removed().get(&new.name).copied().unwrap_or(0);
+        let saved = decide(new, latest, removed, count)?;
         if let Saved::Created(plan) | Saved::Replaced(plan) = &saved {
             let versions = plans.entry(new.name.clone()).or_default();
             versions.push(plan.clone());
@@ -213,6 +225,8 @@ impl MemoryLibrary {
         if !condition.holds(latest) {
             return Err(LibraryError::Condition(latest.cloned().map(Box::new)));
         }
+        let Some(latest) = latest.map(|plan| plan.version) else { return Ok(false) };
+        self.removed().insert(name.clone(), latest);
         Ok(plans.remove(name).is_some())
     }
 }

@@ -117,7 +117,9 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;
-        if !self.field.is_empty() {
+        // A parameter of the field's own name says where it is already.
+        let is_named = matches!(self.place, Place::Flag(name) if name == self.field);
+        if !self.field.is_empty() && !is_named {
             write!(f, "{}: ", self.field)?;
         }
         f.write_str(&self.sentence())?;

@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn what_is_wrong_has_its_name() {
         let short = "rate: 5/s\nduration: 3s";
-        check(short, "rate=7", Err("rate: rate"));
-        check(short, "users=none", Err("users: users"));
+        check(short, "rate=7", Err("rate: found"));
+        check(short, "users=none", Err("users: found"));
         check(short, "rate=7/s users=3", Err("rate"));
         check(
             "load: { stages: [{ rate: 5/s, for: 3s }, { rate: 6/s, for: 3s }] }",

@@ -275,7 +275,7 @@ fn a_second_stop_cuts_off_what_is_in_flight() {
     let actions = run.handle(5 * S, Event::StopAsked);
     assert_eq!(short(&actions), ["note", "send b stop 1000+0"], "A has delivered");
     let Some(Action::Note(note)) = actions.first() else { panic!("{actions:?}") };
-    assert_eq!(note.text, "stop asked for again: what is in flight is cut off");
+    assert_eq!(note.text, "what is in flight is cut off, as was asked for");
     assert_eq!(short(&run.handle(5 * S, Event::StopAsked)), Vec::<String>::new(), "once is enough");
     alive(&mut run, &[B], 5 * S, 5 * S + patience_ns);
     assert_eq!(run.state().name(), "finished");
@@ -290,7 +290,7 @@ fn a_stop_in_the_drain_at_the_planned_end_cuts_off_too() {
     let actions = run.handle(3 * S, Event::StopAsked);
     assert_eq!(short(&actions), ["note", "send a stop 2000+0"]);
     let Some(Action::Note(note)) = actions.first() else { panic!("{actions:?}") };
-    assert_eq!(note.text, "stop asked for: what is in flight is cut off");
+    assert_eq!(note.text, "what is in flight is cut off, as was asked for");
     run.handle(4 * S, window(A, 1, 5, true));
     let outcome = run.outcome().expect("finished");
     assert_eq!((&outcome.reason, outcome.verdict), (&StopReason::DurationOver, Verdict::None));

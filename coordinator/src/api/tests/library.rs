@@ -110,7 +110,7 @@ async fn a_plan_of_the_library_is_run_with_something_said_anew() {
         ("version=1", 400, "plan"),
         ("plan=checkout&label=x", 400, "KEY=VALUE"),
         ("plan=checkout&rate=5", 422, "rate"),
-        ("state=gone", 422, ""),
+        ("state=gone", 400, "unknown parameter state"),
     ] {
         check_problem(server.post(&format!("/api/v1/runs?{query}"), "").await, status, part).await;
     }

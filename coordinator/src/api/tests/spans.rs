@@ -39,10 +39,16 @@ async fn a_span_has_its_own_numbers() {
         "of two parts, the measured one"
     );
     assert_eq!(gist(&span("from=0&to=2").await), value!([0, 2, 20, 20, 2.0, 2.0]), "the warm-up by itself");
-    assert_eq!(gist(&span("from=90&to=95").await), value!([90, 95, 0, 0, 0.0, null]));
     let part = span("from=4&to=6").await;
     assert_eq!((&part["run"]["steps"][0]["ok"], &part["run"]["state"]), (&20.into(), &"finished".into()));
-    for (query, part) in [("from=5&to=5", "after from"), ("from=-1", "from"), ("to=x", "to")] {
+    for (query, part) in [
+        ("from=5&to=5", "after from"),
+        ("from=-1", "from"),
+        ("to=x", "to"),
+        ("from=10", "the run was over at 10 s"),
+        ("from=90&to=95", "the run was over at 10 s"),
+        ("from=1&step=cart", "unknown parameter step; expected from, to"),
+    ] {
         check_problem(server.get(&format!("{path}/span?{query}")).await, 400, part).await;
     }
     check_problem(server.get("/api/v1/runs/nobody/span").await, 404, "nobody").await;
@@ -67,11 +73,15 @@ async fn series_histograms_errors_and_log_are_of_spans() {
         points("from=1&to=4").await,
         value!([1, [[1, 1, 10, true], [2, 1, 10, false], [3, 1, 10, false]]])
     );
-    assert_eq!(points("every=5s").await, value!([5, [[0, 5, 30, false], [5, 5, 50, false]]]));
-    assert_eq!(points("every=60s").await, value!([60, [[0, 60, 80, false]]]));
+    assert_eq!(
+        points("every=5s").await,
+        value!([5, [[0, 2, 20, true], [2, 3, 30, false], [5, 5, 50, false]]])
+    );
+    let in_all = value!([60, [[0, 2, 20, true], [2, 8, 80, false]]]);
+    assert_eq!(points("every=60s").await, in_all, "a point ends with the warm-up, and with the run");
     let run = json(server.get(&path).await).await;
     let step = run["steps"][0]["name"].as_str().unwrap().replace(' ', "%20");
-    assert_eq!(points(&format!("every=60s&step={step}")).await, value!([60, [[0, 60, 80, false]]]));
+    assert_eq!(points(&format!("every=60s&step={step}")).await, in_all);
     let histogram = get("histogram?from=4&to=6").await;
     assert_eq!(
         (&histogram["count"], &histogram["max_ms"], &histogram["of"]),

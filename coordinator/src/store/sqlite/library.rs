@@ -27,7 +27,8 @@ impl Job for Save {
         let latest = sql(latest(db, &self.0.name))?;
         let count = "SELECT count(DISTINCT name) FROM plans";
         let plans: i64 = sql(db.query_row(count, [], |row| row.get(0)))?;
-        let saved = decide(&self.0, latest, usize::try_from(plans).unwrap_or(usize::MAX));
+        let plans = usize::try_from(plans).unwrap_or(usize::MAX);
+        let saved = decide(&self.0, latest, sql(removed(db, &self.0.name))?, plans);
         if let Ok(Saved::Created(plan) | Saved::Replaced(plan)) = &saved {
             sql(write(db, plan))?;
         }
@@ -46,8 +47,11 @@ impl Job for Remove {
         if !condition.holds(latest.as_ref()) {
             return Ok(Err(LibraryError::Condition(latest.map(Box::new))));
         }
-        let removed = sql(db.execute("DELETE FROM plans WHERE name = ?", [name.as_str()]))?;
-        Ok(Ok(removed > 0))
+        let Some(latest) = latest else { return Ok(Ok(false)) };
+        let keep = "INSERT OR REPLACE INTO removed_plans (name, version) VALUES (?, ?)";
+        sql(db.execute(keep, params![name.as_str(), latest.version]))?;
+        sql(db.execute("DELETE FROM plans WHERE name = ?", [name.as_str()]))?;
+        Ok(Ok(true))
     }
 
     fn committed(self, _: &Self::Answer, _: &mut OpenRuns) {}
@@ -71,6 +75,12 @@ fn plan(row: &SqlRow<'_>) -> rusqlite::Result<SavedPlan> {
 fn latest(db: &Connection, name: &PlanName) -> rusqlite::Result<Option<SavedPlan>> {
     let text = format!("SELECT {COLUMNS} FROM plans WHERE name = ? ORDER BY version DESC LIMIT 1");
     db.query_row(&text, [name.as_str()], plan).optional()
+}
+
+/// The latest version of a plan that was removed; 0 where none was.
+fn removed(db: &Connection, name: &PlanName) -> rusqlite::Result<u32> {
+    let text = "SELECT version FROM removed_plans WHERE name = ?";
+    Ok(db.query_row(text, [name.as_str()], |row| row.get(0)).optional()?.unwrap_or(0))
 }
 
 /// All plans of a query.

@@ -14,6 +14,12 @@ CREATE TABLE plans (
     PRIMARY KEY (name, version)
 ) WITHOUT ROWID;
 
+-- The latest version that a removed plan had, so that no number comes again under its name.
+CREATE TABLE removed_plans (
+    name TEXT PRIMARY KEY,
+    version INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Requests that started a run, by the key that their clients gave them.
 CREATE TABLE requests (
     key TEXT PRIMARY KEY,

@@ -60,6 +60,12 @@ pub(super) async fn plans_have_versions(home: &impl Home) {
         (true, 1)
     );
     assert!(!library.remove(&name("b"), Condition::Always).await.unwrap());
+    drop(store);
+    let again = save(&*home.open(), "b", "again", Condition::Absent).await;
+    assert!(
+        matches!(&again, Ok(Saved::Created(plan)) if plan.version == 106),
+        "no number comes twice: {again:?}"
+    );
 }
 
 pub(super) async fn plans_are_changed_on_condition(home: &impl Home) {
