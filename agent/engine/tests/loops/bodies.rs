@@ -131,7 +131,8 @@ async fn a_file_that_got_shorter_fails_its_requests_and_their_connections() {
     run.start(FOR_EVER);
     let report = run.finish().await;
     assert_eq!(report.errors(), [(ErrorKind::Write, 20)]);
-    assert_eq!((report.counters().resent, target.seen().connections(), target.seen().requests()), (0, 20, 0));
+    let seen = target.seen_at_end();
+    assert_eq!((report.counters().resent, seen.connections(), seen.requests()), (0, 20, 0));
 }
 
 /// Twenty requests that ask before they send a body, and wait so long for leave.

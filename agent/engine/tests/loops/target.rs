@@ -1,9 +1,9 @@
 //! A target that does what a test tells it, on raw sockets, and counts what it saw.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -144,7 +144,8 @@ impl Peer {
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     seen: Arc<Seen>,
-    ended: Arc<AtomicBool>,
+    /// The local port of the connection after which no other is accepted; 0 before the end.
+    last: Arc<AtomicU16>,
     accepting: Option<JoinHandle<()>>,
 }
 
@@ -161,24 +162,25 @@ impl Target {
 
     fn on(listener: TcpListener, serve: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
         let address = listener.local_addr().unwrap();
-        let (seen, ended) = (Arc::<Seen>::default(), Arc::<AtomicBool>::default());
+        let (seen, last) = (Arc::<Seen>::default(), Arc::<AtomicU16>::default());
         let serve = Arc::new(serve);
         let accepting = {
-            let (seen, ended) = (Arc::clone(&seen), Arc::clone(&ended));
+            let (seen, last) = (Arc::clone(&seen), Arc::clone(&last));
             thread::spawn(move || {
                 for stream in listener.incoming() {
-                    if ended.load(Ordering::SeqCst) {
+                    let stream = stream.unwrap();
+                    // Of one that was reset already nothing can be asked; the last one is not.
+                    if stream.peer_addr().is_ok_and(|peer| peer.port() == last.load(Ordering::SeqCst)) {
                         return;
                     }
                     seen.connections.fetch_add(1, Ordering::SeqCst);
                     let (seen, serve) = (Arc::clone(&seen), Arc::clone(&serve));
-                    let stream = stream.unwrap();
                     stream.set_nodelay(true).unwrap();
                     thread::spawn(move || serve(&mut Peer { stream, seen, read: Vec::new() }));
                 }
             })
         };
-        Self { address, seen, ended, accepting: Some(accepting) }
+        Self { address, seen, last, accepting: Some(accepting) }
     }
 
     /// Answers every request with 200 and `hello`.
@@ -194,15 +196,32 @@ impl Target {
     pub(crate) fn seen(&self) -> &Arc<Seen> {
         &self.seen
     }
+
+    /// What it has seen once it has accepted every connection that was made: connections are accepted in their order, and
+    /// those of a run that is over may still wait for that.
+    pub(crate) fn seen_at_end(mut self) -> Arc<Seen> {
+        self.end();
+        Arc::clone(&self.seen)
+    }
+
+    fn end(&mut self) {
+        let Some(accepting) = self.accepting.take() else { return };
+        let any: IpAddr = match self.address {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let last = Socket::new(Domain::for_address(self.address), Type::STREAM, None).unwrap();
+        last.bind(&SocketAddr::new(any, 0).into()).unwrap();
+        let port = last.local_addr().unwrap().as_socket().unwrap().port();
+        self.last.store(port, Ordering::SeqCst);
+        last.connect(&self.address.into()).unwrap();
+        accepting.join().unwrap();
+    }
 }
 
 impl Drop for Target {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.address);
-        if let Some(accepting) = self.accepting.take() {
-            accepting.join().unwrap();
-        }
+        self.end();
     }
 }
 
