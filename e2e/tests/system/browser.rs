@@ -80,7 +80,9 @@ fn the_live_page_shows_what_the_target_counted() {
             assert_eq!(seen[later][part], seen["over"][part], "{later} {part}");
         }
     }
-    assert_eq!((&seen["live"]["word"], &seen["over"]["word"]), (&json!("running"), &json!("none")));
+    // Beside a browser the generator may have been late, and the run be invalid: the page says what the report says.
+    let words = (&seen["live"]["word"], &seen["over"]["word"]);
+    assert_eq!(words, (&json!("running"), &report.document()["verdict"]));
     assert!(figures(&seen["live"])[0] < expected[0], "{seen:#}");
     assert!(seen["live"]["charts"].as_u64() > Some(0) && seen["scriptless"]["charts"] == 0, "{seen:#}");
     assert!(
